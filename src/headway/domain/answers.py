@@ -1,0 +1,184 @@
+"""What questions about the whole are answered with: why, status, rewinds, the graph."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from headway.domain.gates import Blocker, Gate
+from headway.domain.jobs import Mode, Policy
+from headway.domain.reservations import Reservation
+from headway.domain.states import JobStatus
+
+
+class GateState(StrEnum):
+    """How a gate stands for one job; what lies behind a closed gate is not reached."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+    NOT_REACHED = "not_reached"
+
+
+class GateRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One gate, and what keeps it closed."""
+
+    gate: Gate
+    state: GateState
+    detail: str | None = None
+    blockers: tuple[Blocker, ...] = ()
+
+
+class Why(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a job is not running: always nine gates, in order."""
+
+    job_id: str
+    number: int
+    status: JobStatus
+    startable: bool
+    gates: tuple[GateRow, ...]
+    ahead: int
+
+
+class CurrentJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that runs now."""
+
+    job_id: str
+    number: int
+    job_type: str
+    queue: str
+    worker_id: str
+    started_at: datetime
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """How many jobs ever ended in which way."""
+
+    succeeded: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    skipped: int = 0
+    timeout: int = 0
+    blocked: int = 0
+
+
+class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole at a glance. It is running while a worker is alive."""
+
+    running: bool
+    current_jobs: tuple[CurrentJob, ...]
+    queue_length: int
+    totals: Totals
+    active_reservation: Reservation | None
+    recovery: dict[str, Any] | None
+
+
+class RewindReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rewind did; every job is named by its id."""
+
+    requested_job: str
+    retry_root: str
+    last_successful_point: tuple[str, ...]
+    retry_set: tuple[str, ...]
+    reset: tuple[str, ...]
+    restarted: tuple[str, ...]
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True):
+    """A job in the graph; status words are lower-case here."""
+
+    id: str
+    number: int
+    status: str
+    command: str
+    wait: str | None = None
+    locks: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    pinned: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class AfterEdge(msgspec.Struct, frozen=True, kw_only=True):
+    """How the one job comes after the other."""
+
+    policy: Policy
+
+
+class Edge(msgspec.Struct, frozen=True, kw_only=True):
+    """A job depends on another, or on an artifact that no job makes.
+
+    `status` is the last link's, where a retry has taken over from the job that is named.
+    """
+
+    source: str = msgspec.field(name="from")
+    to: str
+    after: AfterEdge | msgspec.UnsetType = msgspec.UNSET
+    artifact: str | msgspec.UnsetType = msgspec.UNSET
+    state: str | msgspec.UnsetType = msgspec.UNSET
+    status: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class Graph(msgspec.Struct, frozen=True, kw_only=True):
+    """What is waiting on what."""
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+
+
+class Paused(msgspec.Struct, frozen=True, kw_only=True):
+    """One pause: of everything, of a queue, of a job type."""
+
+    queue: str | None
+    job_type: str | None
+    since: datetime
+
+
+class QueueCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How many jobs of a queue wait for the same kind of thing, and since when the oldest does."""
+
+    queue: str
+    status: JobStatus
+    reason: str
+    count: int
+    oldest: datetime
+
+
+class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The queue at a glance."""
+
+    length: int
+    paused: tuple[Paused, ...]
+    waiting: tuple[QueueCount, ...]
+
+
+class LimitView(msgspec.Struct, frozen=True, kw_only=True):
+    """A limit with what is used of it, and what was started within its window."""
+
+    name: str
+    size: int | None
+    rate: str | None
+    used: int
+    started: int | None = None
+
+
+class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
+    """Who holds a lock."""
+
+    job_id: str
+    number: int
+    mode: Mode
+    since: datetime
+
+
+class LockView(msgspec.Struct, frozen=True, kw_only=True):
+    """A lock that is held or waited for."""
+
+    key: str
+    holders: tuple[LockHolder, ...]
+    waiting: int
+
+
+class MarkerView(msgspec.Struct, frozen=True, kw_only=True):
+    """A custom artifact that is there, with the job that made it, if one did."""
+
+    artifact: str
+    job_id: str | None
+    created_at: datetime

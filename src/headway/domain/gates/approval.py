@@ -1,0 +1,14 @@
+"""Gate 5: has a person agreed?"""
+
+from headway.domain import states
+from headway.domain.gates.verdict import Closed
+from headway.domain.jobs import Approval
+
+
+def check(approval: Approval | None) -> Closed | None:
+    """Closed until somebody approves. A rejection ends the job there and then."""
+    if approval is not Approval.PENDING:
+        return None
+    return Closed(
+        status=states.WAITING_ON_APPROVAL, kind="approval", detail="awaiting human approval"
+    )

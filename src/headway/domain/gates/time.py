@@ -1,0 +1,17 @@
+"""Gate 1: is it time yet?"""
+
+from datetime import datetime
+
+from headway.domain import moments, states
+from headway.domain.gates.verdict import Closed
+
+
+def check(scheduled_for: datetime | None, now: datetime) -> Closed | None:
+    """Closed until the moment the job is scheduled for."""
+    if scheduled_for is None or scheduled_for <= now:
+        return None
+    return Closed(
+        status=states.QUEUED,
+        kind="scheduled",
+        detail=f"scheduled for {moments.show(scheduled_for)}",
+    )

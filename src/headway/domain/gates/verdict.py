@@ -1,0 +1,36 @@
+"""What a closed gate says."""
+
+from datetime import datetime
+
+import msgspec
+
+from headway.domain.jobs import WaitReason
+from headway.domain.states import JobStatus
+
+
+class Blocker(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that keeps a gate closed."""
+
+    kind: str
+    id: str
+    status: str | None = None
+    detail: str | None = None
+    since: datetime | None = None
+
+
+class Closed(msgspec.Struct, frozen=True, kw_only=True):
+    """The gate is closed: the status the job gets, why, and because of whom.
+
+    `forever` says that nothing could open it as things are registered now.
+    """
+
+    status: JobStatus
+    kind: str
+    detail: str
+    blockers: tuple[Blocker, ...] = ()
+    forever: bool = False
+
+    @property
+    def reason(self) -> WaitReason:
+        """The reason in the form that is kept with the job."""
+        return WaitReason(kind=self.kind, detail=self.detail)

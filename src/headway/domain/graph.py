@@ -1,0 +1,46 @@
+"""Cycles, and what lies downstream: the graph of jobs as plain numbers."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+
+def find_cycle(edges: Mapping[int, Sequence[int]]) -> list[int] | None:
+    """A way around, first node repeated at the end, or None. Walks without recursion."""
+    done: set[int] = set()
+    for start in edges:
+        if start in done:
+            continue
+        path: list[int] = []
+        on_path: set[int] = set()
+        stack: list[tuple[int, int]] = [(start, 0)]
+        while stack:
+            node, step = stack.pop()
+            if step == 0:
+                path.append(node)
+                on_path.add(node)
+            targets = edges.get(node, ())
+            if step < len(targets):
+                stack.append((node, step + 1))
+                target = targets[step]
+                if target in on_path:
+                    return [*path[path.index(target) :], target]
+                if target not in done:
+                    stack.append((target, 0))
+            else:
+                path.pop()
+                on_path.discard(node)
+                done.add(node)
+    return None
+
+
+def downstream(
+    roots: Iterable[int], dependents: Callable[[Collection[int]], Iterable[int]]
+) -> list[int]:
+    """The roots and everything that can be reached from them, wave by wave."""
+    found = list(dict.fromkeys(roots))
+    seen = set(found)
+    wave = found[:]
+    while wave:
+        wave = [number for number in dict.fromkeys(dependents(wave)) if number not in seen]
+        seen.update(wave)
+        found.extend(wave)
+    return found

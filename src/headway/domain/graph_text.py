@@ -1,0 +1,94 @@
+"""The graph as text: what is waiting on what, in plain ASCII."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from headway.domain.answers import Edge, Graph, Node
+
+HEADER = "Schedule (DAG)"
+EMPTY = "Outcome: No scheduled jobs"
+LONGEST_COMMAND = 60
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def render(graph: Graph, max_depth: int = 3) -> str:
+    """A tree for each job that no other waits for, with what it waits for underneath."""
+    if not graph.nodes:
+        return EMPTY
+    return "\n".join([HEADER, *_Drawing(graph, max_depth).lines()])
+
+
+class _Drawing:
+    """Each job is unfolded where it is first met."""
+
+    def __init__(self, graph: Graph, max_depth: int) -> None:
+        self._nodes = {node.id: node for node in graph.nodes}
+        self._edges: dict[str, list[Edge]] = {}
+        for edge in graph.edges:
+            self._edges.setdefault(edge.source, []).append(edge)
+        self._targets = {edge.to for edge in graph.edges}
+        self._max_depth = max_depth
+        self._unfolded: set[str] = set()
+        self._shown: set[str] = set()
+
+    def lines(self) -> Iterator[str]:
+        """All trees. Jobs in a circle are below nobody, so they come at the end."""
+        order = sorted(self._nodes.values(), key=lambda node: node.number)
+        tops = [node for node in order if node.id not in self._targets]
+        for node in [*tops, *order]:
+            if node.id not in self._shown:
+                self._shown.add(node.id)
+                yield _ascii(_node(node, self._nodes))
+                yield from self._below(node.id, "", 1)
+
+    def _below(self, job: str, indent: str, depth: int) -> Iterator[str]:
+        edges = self._edges.get(job, [])
+        if job in self._unfolded or depth > self._max_depth:
+            return
+        self._unfolded.add(job)
+        for place, edge in enumerate(edges):
+            last = place == len(edges) - 1
+            yield _ascii(f"{indent}{'`-- ' if last else '|-- '}{self._edge(edge)}")
+            self._shown.add(edge.to)
+            yield from self._below(edge.to, indent + ("    " if last else "|   "), depth + 1)
+
+    def _edge(self, edge: Edge) -> str:
+        name = edge.artifact
+        if isinstance(name, msgspec.UnsetType):
+            name = f"after:{edge.after.policy}" if edge.after else "after"
+        node = self._nodes.get(edge.to)
+        if node is None:
+            return f"{name} [{edge.state or 'missing'}]"
+        return f"{name} -> {_node(node, self._nodes, edge.status or None)}"
+
+
+def _node(node: Node, nodes: Mapping[str, Node], status: str | None = None) -> str:
+    return " ".join([str(node.number), status or node.status, *_brackets(node, nodes)])
+
+
+def _brackets(node: Node, nodes: Mapping[str, Node]) -> Sequence[str]:
+    command = node.command
+    if len(command) > LONGEST_COMMAND:
+        command = command[: LONGEST_COMMAND - 3] + "..."
+    found = [f"[{command}]"]
+    if node.wait:
+        found.append(f"[wait: {_with_numbers(node.wait, nodes)}]")
+    if node.locks:
+        found.append(f"[locks: {', '.join(node.locks)}]")
+    if node.pinned:
+        found.append(f"[pinned: {node.pinned}]")
+    return found
+
+
+def _with_numbers(text: str, nodes: Mapping[str, Node]) -> str:
+    """People know jobs by their numbers."""
+    return _UUID.sub(lambda id_: str(nodes[id_[0]].number) if id_[0] in nodes else id_[0], text)
+
+
+def _ascii(text: str) -> str:
+    """No letters beyond ASCII, and nothing that could move the cursor."""
+    plain = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return plain.encode("ascii", "backslashreplace").decode()

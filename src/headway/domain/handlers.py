@@ -1,0 +1,175 @@
+"""A handler is a Python function that does one type of job; its signature is the job's schema."""
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Self
+
+import msgspec
+
+from headway.domain.errors import InvalidParams
+
+Isolation = Literal["thread", "process"]
+Function = Callable[..., Any]
+
+_NO_EXTRAS = object()
+_WHERE = re.compile(r" - at (?:`key` in )?`\$\.?(?P<path>[^`]*)`$")
+_NAMED = re.compile(r"(?:missing required|unknown) field `(?P<name>[^`]*)`")
+
+
+class Handler(msgspec.Struct, frozen=True, kw_only=True):
+    """A function and what has to be known to call it with a job's params."""
+
+    job_type: str
+    function: Function
+    isolation: Isolation
+    wants_ctx: bool
+    is_async: bool
+    schema: type[msgspec.Struct]
+    extras: Any = _NO_EXTRAS
+
+    @classmethod
+    def of(
+        cls, function: Function, job_type: str | None = None, isolation: Isolation = "thread"
+    ) -> Self:
+        """Read a function's signature; a TypeError says what no job could ever fill."""
+        name = job_type or function.__name__
+        if isolation == "process":
+            _refuse_local(function, name)
+        parameters = list(inspect.signature(function).parameters.values())
+        wants_ctx = bool(parameters) and parameters[0].name == "ctx"
+        fillable = parameters[1:] if wants_ctx else parameters
+        hints = _hints(function, name)
+        extras = _extras(fillable, hints)
+        return cls(
+            job_type=name,
+            function=function,
+            isolation=isolation,
+            wants_ctx=wants_ctx,
+            is_async=inspect.iscoroutinefunction(function),
+            schema=_schema(name, fillable, hints, is_open=extras is not _NO_EXTRAS),
+            extras=extras,
+        )
+
+    def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Arguments of a call as params: by name, and as JSON can say them."""
+        names = [
+            name
+            for name in inspect.signature(self.function).parameters
+            if name != "ctx" or not self.wants_ctx
+        ]
+        if len(args) > len(names):
+            raise TypeError(f"{self.job_type} takes {len(names)} arguments, not {len(args)}")
+        params = {**dict(zip(names, args, strict=False)), **kwargs}
+        try:
+            plain: dict[str, Any] = msgspec.to_builtins(params)
+        except TypeError as error:
+            raise InvalidParams(self.job_type, "arguments", str(error)) from None
+        return plain
+
+    def check(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments for the function, converted to its types, or InvalidParams."""
+        try:
+            fitted = msgspec.convert(params, self.schema, str_keys=True)
+        except msgspec.ValidationError as error:
+            raise InvalidParams(self.job_type, *_explain(str(error))) from None
+        if self.extras is _NO_EXTRAS:
+            return {name: getattr(fitted, name) for name in params}
+        known = self.schema.__struct_fields__
+        return {
+            name: getattr(fitted, name) if name in known else self._extra(name, value)
+            for name, value in params.items()
+        }
+
+    def _extra(self, name: str, value: Any) -> Any:
+        try:
+            return msgspec.convert(value, self.extras, str_keys=True)
+        except msgspec.ValidationError as error:
+            path, problem = _explain(str(error))
+            raise InvalidParams(self.job_type, f"{name}{path}", problem) from None
+
+
+class CommandParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a `command` job is given; an empty `argv` is accepted and fails when it runs."""
+
+    argv: list[str] | None = None
+    cwd: str | None = None
+    env: dict[str, str] | None = None
+    stdin: str | None = None
+
+    @classmethod
+    def check(cls, params: Mapping[str, Any]) -> Self:
+        """The params of a command, or InvalidParams."""
+        try:
+            return msgspec.convert(params, cls)
+        except msgspec.ValidationError as error:
+            raise InvalidParams("command", *_explain(str(error))) from None
+
+
+def _refuse_local(function: Function, name: str) -> None:
+    if "<" in function.__qualname__:
+        raise TypeError(
+            f"handler {name!r} runs in a process of its own, which could not find it: "
+            "define it at the top level of a module"
+        )
+
+
+def _hints(function: Function, name: str) -> dict[str, Any]:
+    annotated = inspect.unwrap(function)
+    annotations = dict(getattr(annotated, "__annotations__", {}))
+    annotations.pop("return", None)
+    holder = types.SimpleNamespace(__annotations__=annotations)
+    names = getattr(annotated, "__globals__", {})
+    try:
+        return typing.get_type_hints(holder, globalns=names, include_extras=True)
+    except NameError as error:
+        raise TypeError(f"handler {name!r}: an annotation cannot be read: {error}") from error
+
+
+def _extras(parameters: Sequence[inspect.Parameter], hints: Mapping[str, Any]) -> Any:
+    """The type of what `**kwargs` takes, if there is one."""
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_KEYWORD:
+            return hints.get(parameter.name, Any)
+    return _NO_EXTRAS
+
+
+def _schema(
+    name: str,
+    parameters: Sequence[inspect.Parameter],
+    hints: Mapping[str, Any],
+    *,
+    is_open: bool,
+) -> type[msgspec.Struct]:
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    for parameter in parameters:
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise TypeError(
+                f"handler {name!r}: params are passed by name, "
+                f"{parameter.name!r} must not be positional-only"
+            )
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        hint = hints.get(parameter.name, Any)
+        is_required = parameter.default is parameter.empty
+        # The function itself fills in its defaults, so the schema only needs to know there is one.
+        fields.append((parameter.name, hint) if is_required else (parameter.name, hint, None))
+    schema = msgspec.defstruct("Params", fields, kw_only=True, forbid_unknown_fields=not is_open)
+    try:
+        msgspec.json.Decoder(schema)
+    except TypeError as error:
+        raise TypeError(f"handler {name!r}: {error}") from error
+    return schema
+
+
+def _explain(message: str) -> tuple[str, str]:
+    """Split msgspec's sentence into the field it is about and the problem."""
+    where = _WHERE.search(message)
+    path = where["path"] if where else ""
+    problem = message[: where.start()] if where else message
+    named = _NAMED.search(problem)
+    if named:
+        path = f"{path}.{named['name']}" if path else named["name"]
+    return path, problem

@@ -1,0 +1,189 @@
+"""A job: one intent to do work."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+import msgspec
+
+from headway.domain.states import JobStatus
+
+POSITION_GAP = 100
+"""New jobs are this far apart, so that a move touches one row."""
+
+DEFAULT_QUEUE = "default"
+COMMAND = "command"
+"""The job type whose params are a program to run."""
+
+
+class Policy(StrEnum):
+    """What must become of a dependency."""
+
+    SUCCESS = "success"
+    FINISHED = "finished"
+    FAILURE = "failure"
+
+
+class RetryState(StrEnum):
+    """What was decided about trying a failed job again."""
+
+    NONE = "none"
+    SCHEDULED = "scheduled"
+    EXHAUSTED = "exhausted"
+    SUPPRESSED = "suppressed"
+
+
+class Approval(StrEnum):
+    """What a person said."""
+
+    PENDING = "PENDING"
+    APPROVED = "APPROVED"
+    REJECTED = "REJECTED"
+
+
+class Mode(StrEnum):
+    """How a lock is held."""
+
+    SHARED = "shared"
+    EXCLUSIVE = "exclusive"
+
+
+class After(msgspec.Struct, frozen=True, kw_only=True):
+    """A dependency on another job's retry chain."""
+
+    job: str
+    number: int
+    policy: Policy = Policy.SUCCESS
+
+
+class Lock(msgspec.Struct, frozen=True, kw_only=True):
+    """A key, held shared or exclusively while the job runs."""
+
+    key: str
+    mode: Mode = Mode.EXCLUSIVE
+
+
+class PinnedHead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The job may start only while the branch is at this commit."""
+
+    branch: str
+    commit: str
+
+
+class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How often and how soon a failed job is tried again."""
+
+    max_attempts: int = 3
+    base_delay_s: float = 10.0
+    max_delay_s: float = 3600.0
+    jitter: bool = False
+
+
+class WaitReason(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a job is not running, in one kind and one sentence."""
+
+    kind: str
+    detail: str
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a run says it is."""
+
+    fraction: float | None
+    message: str | None
+    at: datetime
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was asked for and never changes after the submit."""
+
+    after: tuple[After, ...] = ()
+    needs: tuple[str, ...] = ()
+    produces: tuple[str, ...] = ()
+    locks: tuple[Lock, ...] = ()
+    pinned_head: PinnedHead | None = None
+    approval: bool = False
+    missing_producer: Literal["block", "wait"] = "block"
+    timeout_s: float | None = None
+    retry_policy: RetryPolicy = RetryPolicy()
+    webhook_url: str | None = None
+    dedup_window_s: float | None = None
+    tags: tuple[str, ...] = ()
+
+
+class Lane(msgspec.Struct, frozen=True, kw_only=True):
+    """What jobs have in common that can start under the same conditions."""
+
+    queue: str
+    job_type: str
+    cost_units: int = 1
+    requires: tuple[str, ...] = ()
+    limits: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """A job as it is shown."""
+
+    job_id: str
+    number: int
+    job_type: str
+    queue: str
+    params: dict[str, Any]
+    priority: int
+    position: int
+    queue_position: int | None = None
+    status: JobStatus
+    wait_reason: WaitReason | None = None
+    waited_on: tuple[str, ...] = ()
+    scheduled_for: datetime | None = None
+    template_id: str | None = None
+    schedule_id: str | None = None
+    fire_time: datetime | None = None
+    group_id: str | None = None
+    retry_of: str | None = None
+    chain_id: str
+    attempt: int = 0
+    generation: int = 1
+    retry_state: RetryState = RetryState.NONE
+    permanently_failed: bool = False
+    after: tuple[After, ...] = ()
+    needs: tuple[str, ...] = ()
+    produces: tuple[str, ...] = ()
+    locks: tuple[Lock, ...] = ()
+    pinned_head: PinnedHead | None = None
+    approval: Approval | None = None
+    missing_producer: str = "block"
+    cost_units: int = 1
+    requires: tuple[str, ...] = ()
+    limits: dict[str, int] = msgspec.field(default_factory=dict)
+    timeout_s: float | None = None
+    retry_policy: RetryPolicy = RetryPolicy()
+    webhook_url: str | None = None
+    idempotency_key: str | None = None
+    unique_key: str | None = None
+    dedup_key: str | None = None
+    dedup_window_s: float | None = None
+    deduplicated: bool = False
+    tags: tuple[str, ...] = ()
+    created_at: datetime
+    queued_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    claim_expires_at: datetime | None = None
+    worker_id: str | None = None
+    run_id: str | None = None
+    exit_code: int | None = None
+    cancel_requested: bool = False
+    progress: Progress | None = None
+
+
+class JobResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a finished job came to, judged by the last link of its chain."""
+
+    job_id: str
+    status: JobStatus
+    result_data: Any
+    error: str | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    attempts: int

@@ -1,0 +1,103 @@
+"""Limits: a job uses an amount of some named limits and may start when each has room for it."""
+
+import re
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
+from headway.domain import errors
+from headway.domain.jobs import Lane
+
+CAPACITY = "capacity"
+GLOBAL = "global"
+DEFAULT_CAPACITY = 100
+STARVATION_S = 300.0
+
+_WINDOWS = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """So many starts in a window of so many seconds."""
+
+    amount: int
+    window_s: int
+
+
+class Limit(msgspec.Struct, frozen=True, kw_only=True):
+    """A named limit: how much may be used at once, or how much within a window, or both."""
+
+    name: str
+    size: int | None = None
+    rate: str | None = None
+
+
+class Room(msgspec.Struct, frozen=True, kw_only=True):
+    """A limit with what is used of it now, and what starved jobs keep back."""
+
+    name: str
+    size: int | None
+    used: int = 0
+    kept_back: int = 0
+    rate: Rate | None = None
+    started: int = 0
+    users: tuple[tuple[str, int], ...] = ()
+
+    def fits(self, amount: int) -> bool:
+        """Whether so much more fits."""
+        if self.size is not None and self.used + self.kept_back + amount > self.size:
+            return False
+        return self.rate is None or self.started + amount <= self.rate.amount
+
+    def sentence(self, amount: int) -> str:
+        """Why so much does not fit."""
+        if self.size is not None and self.used + self.kept_back + amount > self.size:
+            starved = self.kept_back and self.used + amount <= self.size
+            kept = f" + {self.kept_back} kept for a starved job" if starved else ""
+            return f"{self.name}: used {self.used}{kept} + {amount} > {self.size}"
+        rate = self.rate or Rate(0, 0)
+        return f"{self.name}: {self.started} of {rate.amount} started in {rate.window_s} s"
+
+    def take(self, amount: int) -> "Room":
+        """The room after a job took its amount."""
+        return msgspec.structs.replace(self, used=self.used + amount, started=self.started + amount)
+
+    def keep_back(self, amount: int) -> "Room":
+        """The room after a starved job reserved its amount."""
+        return msgspec.structs.replace(self, kept_back=self.kept_back + amount)
+
+
+class ConcurrencyPolicy(Protocol):
+    """The plug-in point: which limits a job uses, and how much of each."""
+
+    def uses(self, lane: Lane) -> Mapping[str, int]:
+        """The limits that a job of this lane uses; limits nobody has defined are unlimited."""
+
+
+class StandardPolicy:
+    """Global, per type, per queue, resource-based and capacity, all at once."""
+
+    def uses(self, lane: Lane) -> Mapping[str, int]:
+        """1 of `global`, its type and its queue, its cost of `capacity`, and what it names."""
+        implied = {
+            GLOBAL: 1,
+            f"type:{lane.job_type}": 1,
+            f"queue:{lane.queue}": 1,
+            CAPACITY: lane.cost_units,
+        }
+        return {**implied, **lane.limits}
+
+
+def read_rate(text: str) -> Rate:
+    """`60/min`, `5/s`, `100/10m` as a rate."""
+    match = re.fullmatch(r"(\d{1,9})\s*/\s*(\d{0,6})\s*([a-z]+)", text.strip().lower())
+    if not match or match[3] not in _WINDOWS or int(match[1]) < 1 or match[2] == "0":
+        raise errors.InvalidRequest(
+            "rate", f"cannot read {text!r}; write for example 60/min or 5/s"
+        )
+    return Rate(int(match[1]), int(match[2] or 1) * _WINDOWS[match[3]])
+
+
+def is_implied(name: str) -> bool:
+    """Limits that every job uses without naming them: they need not be defined."""
+    return name in (GLOBAL, CAPACITY) or name.startswith(("type:", "queue:"))

@@ -1,0 +1,29 @@
+"""What JSON cannot say, found before it is lost on the way."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from headway.domain import errors
+
+DEEPEST = 100
+
+
+def refuse_nonsense(value: Any, field: str, depth: int = 0) -> None:
+    """NaN and infinity, half characters, and JSON that nests too deeply."""
+    if depth > DEEPEST:
+        raise errors.InvalidRequest(field, f"nests deeper than {DEEPEST} levels")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise errors.InvalidRequest(field, f"{value} is not a JSON number")
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise errors.InvalidRequest(field, "text holds half of a character") from None
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            refuse_nonsense(key, field, depth + 1)
+            refuse_nonsense(inner, f"{field}.{key}" if field else str(key), depth + 1)
+    elif isinstance(value, list | tuple):
+        for place, inner in enumerate(value):
+            refuse_nonsense(inner, f"{field}.{place}", depth + 1)

@@ -1,0 +1,216 @@
+"""What a person or program asks for: the bodies of submits, with everything they may leave out."""
+
+import math
+import re
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+import msgspec
+
+from headway.domain import errors, priorities
+from headway.domain.jobs import (
+    DEFAULT_QUEUE,
+    Lane,
+    Lock,
+    Mode,
+    PinnedHead,
+    Policy,
+    RetryPolicy,
+)
+from headway.domain.templates import Template
+
+FLAGS = {
+    "gpu_required": "gpu",
+    "cpu_heavy": "cpu_heavy",
+    "network_heavy": "network_heavy",
+    "disk_write_heavy": "disk_write_heavy",
+}
+"""How the flags of a constraint map are read as requirements."""
+
+NAME = re.compile(r"[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,198}[^\s\x00-\x1f\x7f])?")
+LONGEST_TIME_S = 10 * 366 * 86400.0
+
+
+class AfterRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A dependency with its policy."""
+
+    job: str | int
+    policy: Policy = Policy.SUCCESS
+
+
+class LockRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A lock with its mode."""
+
+    key: str
+    mode: Mode = Mode.EXCLUSIVE
+
+
+class JobRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a submit. Everything that is left out comes from the template or the defaults."""
+
+    job_type: str | None = None
+    template: str | None = None
+    queue: str | None = None
+    params: dict[str, Any] = msgspec.field(default_factory=dict)
+    priority: int | str | None = None
+    scheduled_for: datetime | None = None
+    delay_s: float | None = None
+    after: tuple[str | int | AfterRequest, ...] = ()
+    needs: tuple[str, ...] = ()
+    produces: tuple[str, ...] = ()
+    locks: tuple[str | LockRequest, ...] | None = None
+    pinned_head: PinnedHead | None = None
+    approval: bool = False
+    cost_units: int | None = None
+    requires: tuple[str, ...] | None = None
+    constraints: dict[str, bool] = msgspec.field(default_factory=dict)
+    limits: dict[str, int] | None = None
+    timeout_s: float | None = None
+    retry_policy: RetryPolicy | None = None
+    webhook_url: str | None = None
+    idempotency_key: str | None = None
+    unique_key: str | None = None
+    dedup_key: str | None = None
+    dedup_window_s: float | None = None
+    missing_producer: Literal["block", "wait"] = "block"
+    tags: tuple[str, ...] = ()
+
+
+class BatchJobRequest(JobRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A job of a batch, which others of the batch may name by its ref."""
+
+    ref: str | None = None
+
+
+class JobPatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be changed while a job waits."""
+
+    params: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    priority: int | str | msgspec.UnsetType = msgspec.UNSET
+    position: int | msgspec.UnsetType = msgspec.UNSET
+    scheduled_for: datetime | msgspec.UnsetType | None = msgspec.UNSET
+
+
+def check_name(field: str, value: str | None) -> None:
+    """Names and keys are short, printable and not blank at the ends."""
+    if value is not None and not NAME.fullmatch(value):
+        raise errors.InvalidRequest(
+            field, "must be 1 to 200 printable characters, with no space at the ends"
+        )
+
+
+def check_seconds(field: str, value: float | None, *, zero: bool = True) -> None:
+    """A time span of a sensible size."""
+    if value is None:
+        return
+    if not math.isfinite(value) or value < 0 or value > LONGEST_TIME_S or (value == 0 and not zero):
+        raise errors.InvalidRequest(
+            field, f"{value} is not a time span of {'0' if zero else 'more than 0'} s to ten years"
+        )
+
+
+def check_url(field: str, value: str | None) -> None:
+    """Webhooks go to http and https."""
+    if value is not None and (not re.match(r"https?://[^\s/]", value) or len(value) > 2000):
+        raise errors.InvalidRequest(field, f"{value!r} is not an http or https URL")
+
+
+def check(request: JobRequest) -> None:
+    """Refuse what no job can be."""
+    if (request.job_type is None) == (request.template is None):
+        raise errors.InvalidRequest("job_type", "give exactly one of job_type and template")
+    for field in ("job_type", "queue", "idempotency_key", "unique_key", "dedup_key"):
+        check_name(field, getattr(request, field))
+    if request.scheduled_for is not None and request.delay_s is not None:
+        raise errors.InvalidRequest("delay_s", "give one of scheduled_for and delay_s, not both")
+    check_seconds("delay_s", request.delay_s)
+    check_seconds("timeout_s", request.timeout_s, zero=False)
+    check_seconds("dedup_window_s", request.dedup_window_s)
+    if (request.dedup_key is None) != (request.dedup_window_s is None):
+        raise errors.InvalidRequest("dedup_window_s", "dedup_key and dedup_window_s go together")
+    check_url("webhook_url", request.webhook_url)
+    check_terms(request.cost_units, request.limits, request.requires, request.retry_policy)
+    for tag in request.tags:
+        check_name("tags", tag)
+    for flag in request.constraints:
+        if flag not in FLAGS:
+            raise errors.InvalidRequest(
+                "constraints", f"unknown flag {flag!r}; known are {', '.join(FLAGS)}"
+            )
+    for lock in request.locks or ():
+        check_name("locks", lock if isinstance(lock, str) else lock.key)
+
+
+def check_terms(
+    cost_units: int | None,
+    limits: dict[str, int] | None,
+    requires: tuple[str, ...] | None,
+    retry_policy: RetryPolicy | None,
+) -> None:
+    """The terms that jobs and templates share."""
+    if cost_units is not None and not 0 <= cost_units <= 1_000_000:
+        raise errors.InvalidRequest("cost_units", f"{cost_units} is not between 0 and 1000000")
+    for name, amount in (limits or {}).items():
+        check_name("limits", name)
+        if not 1 <= amount <= 1_000_000:
+            raise errors.InvalidRequest("limits", f"{name}: {amount} is not between 1 and 1000000")
+    for word in requires or ():
+        check_name("requires", word)
+    if retry_policy is not None:
+        if not 0 <= retry_policy.max_attempts <= 1000:
+            raise errors.InvalidRequest(
+                "retry_policy",
+                f"max_attempts {retry_policy.max_attempts} is not between 0 and 1000",
+            )
+        check_seconds("retry_policy.base_delay_s", retry_policy.base_delay_s)
+        check_seconds("retry_policy.max_delay_s", retry_policy.max_delay_s)
+
+
+def lane_of(request: JobRequest, template: Template | None) -> Lane:
+    """The lane a job falls into: the request's words first, then the template's."""
+    requires = (
+        request.requires
+        if request.requires is not None
+        else (template.requires if template else ())
+    )
+    flags = {FLAGS[flag] for flag, wanted in request.constraints.items() if wanted}
+    limits = request.limits if request.limits is not None else (template.limits if template else {})
+    cost = (
+        request.cost_units
+        if request.cost_units is not None
+        else (template.cost_units if template else None)
+    )
+    return Lane(
+        queue=request.queue or (template.queue if template else None) or DEFAULT_QUEUE,
+        job_type=template.job_type if template else str(request.job_type),
+        cost_units=1 if cost is None else cost,
+        requires=tuple(sorted({*requires, *flags})),
+        limits=dict(sorted(limits.items())),
+    )
+
+
+def locks_of(
+    locks: tuple[str | LockRequest, ...] | None, template: Template | None
+) -> tuple[Lock, ...]:
+    """Locks by key; where one key is asked for in both modes, exclusive wins."""
+    if locks is None:
+        return template.locks if template else ()
+    modes: dict[str, Mode] = {}
+    for lock in locks:
+        key, mode = (lock, Mode.EXCLUSIVE) if isinstance(lock, str) else (lock.key, lock.mode)
+        modes[key] = Mode.EXCLUSIVE if Mode.EXCLUSIVE in (mode, modes.get(key)) else mode
+    return tuple(Lock(key=key, mode=mode) for key, mode in sorted(modes.items()))
+
+
+def priority_of(request: JobRequest, template: Template | None) -> int:
+    """The request's priority, then the template's, then 0."""
+    if request.priority is not None:
+        return priorities.read(request.priority)
+    return template.priority if template else 0
+
+
+def start_time(request: JobRequest, now: datetime) -> datetime | None:
+    """When the job may start at the earliest, if it says so."""
+    if request.delay_s is not None:
+        return now + timedelta(seconds=request.delay_s)
+    return request.scheduled_for

@@ -1,0 +1,50 @@
+"""The record of one execution, and what came out of it."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class RunStatus(StrEnum):
+    """How a run ended. A run that goes on has no status, and one that ended keeps it."""
+
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    SKIPPED = "SKIPPED"
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What an execution came to, before anything is decided from it."""
+
+    status: RunStatus
+    result: Any = None
+    error: str | None = None
+    exit_code: int | None = None
+    artifacts: tuple[str, ...] = ()
+    retry: bool = True
+    timed_out: bool = False
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One execution of a job, as it is shown."""
+
+    run_id: str
+    job_id: str
+    attempt: int
+    generation: int
+    status: RunStatus | None
+    params_snapshot: dict[str, Any]
+    template_id: str | None
+    worker_id: str | None
+    lease_id: str | None
+    started_at: datetime
+    finished_at: datetime | None
+    duration_ms: int | None
+    exit_code: int | None
+    error: str | None
+    result: Any
+    artifacts: tuple[str, ...]
+    stdout_path: str | None
+    stderr_path: str | None

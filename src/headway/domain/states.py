@@ -1,0 +1,102 @@
+"""The statuses of a job and the one table of legal moves.
+
+Everything that changes a status asks `allows`; nothing else knows which moves exist.
+`docs/lifecycle.md` is drawn from this file.
+"""
+
+from enum import StrEnum
+
+
+class JobStatus(StrEnum):
+    """Where a job stands; MEANING has a sentence for each."""
+
+    QUEUED = "QUEUED"
+    WAITING_ON_DEPS = "WAITING_ON_DEPS"
+    WAITING_ON_APPROVAL = "WAITING_ON_APPROVAL"
+    WAITING_ON_LOCKS = "WAITING_ON_LOCKS"
+    CLAIMED = "CLAIMED"
+    PREPARING = "PREPARING"
+    LEASE_PENDING = "LEASE_PENDING"
+    RUNNING = "RUNNING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    SKIPPED = "SKIPPED"
+    TIMEOUT = "TIMEOUT"
+    CANCELLED = "CANCELLED"
+    BLOCKED_BY_DEPENDENCY = "BLOCKED_BY_DEPENDENCY"
+    BLOCKED_BY_APPROVAL = "BLOCKED_BY_APPROVAL"
+
+
+QUEUED = JobStatus.QUEUED
+WAITING_ON_DEPS = JobStatus.WAITING_ON_DEPS
+WAITING_ON_APPROVAL = JobStatus.WAITING_ON_APPROVAL
+WAITING_ON_LOCKS = JobStatus.WAITING_ON_LOCKS
+CLAIMED = JobStatus.CLAIMED
+PREPARING = JobStatus.PREPARING
+LEASE_PENDING = JobStatus.LEASE_PENDING
+RUNNING = JobStatus.RUNNING
+SUCCEEDED = JobStatus.SUCCEEDED
+FAILED = JobStatus.FAILED
+SKIPPED = JobStatus.SKIPPED
+TIMEOUT = JobStatus.TIMEOUT
+CANCELLED = JobStatus.CANCELLED
+BLOCKED_BY_DEPENDENCY = JobStatus.BLOCKED_BY_DEPENDENCY
+BLOCKED_BY_APPROVAL = JobStatus.BLOCKED_BY_APPROVAL
+
+MEANING: dict[JobStatus, str] = {
+    QUEUED: "every gate is open, or only time, a limit or a free worker is missing",
+    WAITING_ON_DEPS: "another job, an artifact or the pinned head is not there yet",
+    WAITING_ON_APPROVAL: "a person must approve",
+    WAITING_ON_LOCKS: "another job holds a needed lock",
+    CLAIMED: "a worker took it and has not started",
+    PREPARING: "the worker is setting up its runtime",
+    LEASE_PENDING: "the worker asked for a lease and was told to come back",
+    RUNNING: "a lease is held and a run is open",
+    SUCCEEDED: "its run is COMPLETED",
+    FAILED: "its run is FAILED",
+    SKIPPED: "its run is SKIPPED",
+    TIMEOUT: "its lease expired or its time was up; the run is FAILED",
+    CANCELLED: "ended by request, or with its group",
+    BLOCKED_BY_DEPENDENCY: "a dependency can no longer be met",
+    BLOCKED_BY_APPROVAL: "a person rejected it",
+}
+
+WAITING = frozenset({QUEUED, WAITING_ON_DEPS, WAITING_ON_APPROVAL, WAITING_ON_LOCKS})
+"""Not yet taken by a worker: the job can still be changed."""
+
+CLAIMS = frozenset({CLAIMED, PREPARING, LEASE_PENDING})
+"""Taken by a worker, not started: nothing has run."""
+
+ACTIVE = WAITING | CLAIMS | {RUNNING}
+SUCCESS = frozenset({SUCCEEDED, SKIPPED})
+FAILURE = frozenset({FAILED, TIMEOUT, CANCELLED, BLOCKED_BY_DEPENDENCY, BLOCKED_BY_APPROVAL})
+RETRYABLE = frozenset({FAILED, TIMEOUT})
+TERMINAL = SUCCESS | FAILURE
+
+_ENDS_BEFORE_START = frozenset({CANCELLED, SKIPPED, BLOCKED_BY_DEPENDENCY, BLOCKED_BY_APPROVAL})
+
+MOVES: dict[JobStatus, frozenset[JobStatus]] = {
+    **{
+        waiting: (WAITING - {waiting})
+        | ({CLAIMED, RUNNING} if waiting is QUEUED else set())
+        | _ENDS_BEFORE_START
+        for waiting in WAITING
+    },
+    CLAIMED: frozenset({QUEUED, PREPARING, LEASE_PENDING, RUNNING, CANCELLED, SKIPPED}),
+    PREPARING: frozenset({QUEUED, LEASE_PENDING, RUNNING, CANCELLED, SKIPPED}),
+    LEASE_PENDING: frozenset({QUEUED, RUNNING, CANCELLED, SKIPPED}),
+    RUNNING: frozenset({SUCCEEDED, FAILED, SKIPPED, TIMEOUT, CANCELLED}),
+    **{ended: frozenset({QUEUED}) for ended in TERMINAL},
+}
+"""A terminal job goes back to QUEUED only by a rewind, as a new generation."""
+
+
+def allows(status: JobStatus, target: JobStatus) -> bool:
+    """Whether a job may go from one status to the other."""
+    return target in MOVES[status]
+
+
+def read(text: str) -> JobStatus:
+    """A status word in any case; the American spelling of CANCELLED is understood."""
+    word = text.strip().upper()
+    return JobStatus("CANCELLED" if word == "CANCELED" else word)

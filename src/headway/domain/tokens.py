@@ -1,0 +1,51 @@
+"""Tokens and roles: who may do what."""
+
+import hashlib
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+
+class Role(StrEnum):
+    """`admin` includes `submit`, which includes `read`; `work` stands alone."""
+
+    READ = "read"
+    SUBMIT = "submit"
+    WORK = "work"
+    ADMIN = "admin"
+
+
+_INCLUDES = {
+    Role.READ: {Role.READ},
+    Role.SUBMIT: {Role.READ, Role.SUBMIT},
+    Role.WORK: {Role.WORK},
+    Role.ADMIN: {Role.READ, Role.SUBMIT, Role.WORK, Role.ADMIN},
+}
+
+
+class Token(msgspec.Struct, frozen=True, kw_only=True):
+    """A token as it is listed; the token itself is shown once, when it is made."""
+
+    token_id: str
+    name: str
+    role: Role
+    created_at: datetime
+    revoked_at: datetime | None = None
+    token: str | None = None
+
+
+class Principal(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is asking."""
+
+    name: str
+    role: Role
+
+    def may(self, role: Role) -> bool:
+        """Whether the principal's role includes this one."""
+        return role in _INCLUDES[self.role]
+
+
+def digest(token: str) -> str:
+    """What is stored instead of the token. Tokens are long and random: a plain hash is enough."""
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,63 @@
+"""Workers: who can take which jobs."""
+
+from collections.abc import Collection
+from datetime import datetime
+
+import msgspec
+
+from headway.domain.jobs import COMMAND, Lane
+
+
+class Abilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker takes. No queues or job types given means all of them."""
+
+    queues: tuple[str, ...] | None = None
+    job_types: tuple[str, ...] | None = None
+    capabilities: tuple[str, ...] = ()
+    max_cost_units: int | None = None
+
+    def refusal(self, lane: Lane) -> str | None:
+        """Why jobs of this lane are not for this worker, or None if they are."""
+        if self.queues is not None and lane.queue not in self.queues:
+            return f"serves only {_listed(self.queues)}"
+        if self.job_types is not None and lane.job_type not in self.job_types:
+            return f"has no handler for {lane.job_type}"
+        if lacking := [word for word in lane.requires if word not in self.capabilities]:
+            return f"lacks {_listed(lacking)}"
+        if self.max_cost_units is not None and lane.cost_units > self.max_cost_units:
+            return f"takes jobs of at most {self.max_cost_units} cost units"
+        return None
+
+
+class Worker(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker as it is shown, with what it holds."""
+
+    worker_id: str
+    host: str
+    pid: int
+    process_started: str
+    built_in: bool
+    queues: tuple[str, ...] | None
+    job_types: tuple[str, ...] | None
+    capabilities: tuple[str, ...]
+    slots: int
+    first_seen: datetime
+    last_seen: datetime
+    alive: bool = True
+    holds: tuple[str, ...] = ()
+
+    @property
+    def abilities(self) -> Abilities:
+        """What it takes."""
+        return Abilities(
+            queues=self.queues, job_types=self.job_types, capabilities=self.capabilities
+        )
+
+
+def served_types(handlers: Collection[str], commands: bool = True) -> tuple[str, ...]:
+    """The job types a worker with these handlers takes."""
+    return tuple(sorted({*handlers, COMMAND} if commands else set(handlers)))
+
+
+def _listed(words: Collection[str]) -> str:
+    return ", ".join(words) or "nothing"
