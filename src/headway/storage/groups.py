@@ -1,0 +1,76 @@
+"""Groups as they are kept."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from headway.domain import errors, groups, moments
+from headway.domain.groups import Group, GroupMode, Member, OnFailure
+from headway.storage import jobs, records
+from headway.storage.jobs import ChainEnd
+from headway.storage.transaction import Row, Transaction
+
+
+def insert(
+    tx: Transaction, *, group_id: str, name: str | None, mode: GroupMode, on_failure: OnFailure
+) -> None:
+    """A new group, still without members."""
+    tx.do(
+        "insert_group",
+        group_id=group_id,
+        name=name,
+        mode=mode,
+        on_failure=on_failure,
+        created_at=tx.now_ms,
+    )
+
+
+def find(tx: Transaction, group_id: str) -> Group:
+    """One group."""
+    row = tx.row("group_by_id", group_id=group_id)
+    if row is None:
+        raise errors.NotFound("group", group_id)
+    return _views(tx, [row])[0]
+
+
+def page(tx: Transaction, *, before: str | None, count: int) -> list[Group]:
+    """Groups, newest first."""
+    return _views(tx, tx.rows("groups", before=before, count=count))
+
+
+def job_numbers(tx: Transaction, group_id: str) -> list[int]:
+    """The jobs of a group in order, retries included."""
+    return [row["number"] for row in tx.rows("group_members", group_id=group_id)]
+
+
+def move_members(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
+    """Other places for members that have not started."""
+    tx.many("move_member", rows)
+
+
+def reopen(tx: Transaction, group_id: str) -> None:
+    """A member is tried again."""
+    tx.do("reopen_group", group_id=group_id)
+
+
+def _views(tx: Transaction, rows: Sequence[Row]) -> list[Group]:
+    members: dict[str, list[Row]] = {row["group_id"]: [] for row in rows}
+    for member in tx.rows("members_of_groups", group_ids=records.listed(members)):
+        members[member["group_id"]].append(member)
+    ends = jobs.chain_ends(tx, {one["chain"] for found in members.values() for one in found})
+    return [_view(row, members[row["group_id"]], ends) for row in rows]
+
+
+def _view(row: Row, members: Sequence[Row], ends: dict[int, ChainEnd]) -> Group:
+    shown = tuple(
+        Member(job_id=one["job_id"], number=one["number"], status=ends[one["chain"]].status)
+        for one in members
+    )
+    return Group(
+        group_id=row["group_id"],
+        name=row["name"],
+        mode=GroupMode(row["mode"]),
+        on_failure=OnFailure(row["on_failure"]),
+        status=groups.status_of([one.status for one in shown]),
+        members=shown,
+        created_at=moments.from_millis(row["created_at"]),
+    )

@@ -1,0 +1,76 @@
+"""Lists of jobs and runs: filters are put together here, and nowhere else."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from headway.domain import moments, states
+from headway.domain.states import JobStatus
+from headway.storage.transaction import Transaction
+
+
+class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which jobs to list; everything that is given must hold."""
+
+    statuses: tuple[JobStatus, ...] = ()
+    queue: str | None = None
+    job_type: str | None = None
+    tag: str | None = None
+    group_id: str | None = None
+    template_id: str | None = None
+    schedule_id: str | None = None
+    chain: int | None = None
+    since: datetime | None = None
+    before_number: int | None = None
+
+
+def numbers(tx: Transaction, wanted: JobFilter, limit: int) -> list[int]:
+    """The numbers of the matching jobs, newest first."""
+    where, params = _conditions(wanted)
+    sql = f"SELECT j.number FROM jobs j{where} ORDER BY j.number DESC LIMIT :limit"
+    return [row["number"] for row in tx.select(sql, {**params, "limit": limit})]
+
+
+def count(tx: Transaction, wanted: JobFilter) -> dict[JobStatus, int]:
+    """How many jobs match, by status."""
+    where, params = _conditions(wanted)
+    rows = tx.select(
+        f"SELECT j.status, count(*) AS count FROM jobs j{where} GROUP BY j.status", params
+    )
+    return {JobStatus(row["status"]): row["count"] for row in rows}
+
+
+def _conditions(wanted: JobFilter) -> tuple[str, dict[str, Any]]:
+    terms: list[str] = []
+    params: dict[str, Any] = {}
+    if wanted.statuses:
+        terms.append(_status_term(wanted.statuses))
+    for column in ("queue", "job_type"):
+        if (value := getattr(wanted, column)) is not None:
+            terms.append(f"j.lane_id IN (SELECT lane_id FROM lanes WHERE {column} = :{column})")
+            params[column] = value
+    for column in ("group_id", "template_id", "schedule_id", "chain"):
+        if (value := getattr(wanted, column)) is not None:
+            terms.append(f"j.{column} = :{column}")
+            params[column] = value
+    if wanted.tag is not None:
+        terms.append("j.number IN (SELECT job_number FROM tags WHERE tag = :tag)")
+        params["tag"] = wanted.tag
+    if wanted.since is not None:
+        terms.append("j.created_at >= :since")
+        params["since"] = moments.to_millis(wanted.since)
+    if wanted.before_number is not None:
+        terms.append("j.number < :before_number")
+        params["before_number"] = wanted.before_number
+    return (" WHERE " + " AND ".join(terms) if terms else ""), params
+
+
+def _status_term(statuses: tuple[JobStatus, ...]) -> str:
+    """Names the partial index that holds such jobs, so that a long history is not read."""
+    term = "j.status IN ({})".format(", ".join(f"'{status}'" for status in statuses))
+    if set(statuses) == {states.RUNNING}:
+        return term + " AND j.number IN (SELECT job_number FROM leases)"
+    if set(statuses) <= states.ACTIVE:
+        return term + " AND j.finished_at IS NULL"
+    return term + " AND j.finished_at IS NOT NULL" if set(statuses) <= states.TERMINAL else term

@@ -1,0 +1,243 @@
+"""Jobs as they are kept: insert, read, change. Nothing is decided here."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from headway.domain import errors, moments
+from headway.domain.jobs import (
+    POSITION_GAP,
+    Approval,
+    Job,
+    Lane,
+    Progress,
+    RetryState,
+    WaitReason,
+)
+from headway.domain.states import JobStatus
+from headway.storage import codec, records
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Row, Transaction
+
+
+class Allocation(msgspec.Struct, frozen=True):
+    """The first number, position and payload id of those that were taken."""
+
+    number: int
+    position: int
+    payload_id: int
+
+
+def allocate(
+    tx: Transaction, *, jobs: int = 0, positions: int = 0, payloads: int = 0
+) -> Allocation:
+    """Take numbers, places at the tail and payload ids, all at once."""
+    rows = tx.rows("allocate", jobs=jobs, positions=positions * POSITION_GAP, payloads=payloads)
+    last = {row["name"]: row["value"] for row in rows}
+    return Allocation(
+        last["job"] - jobs + 1,
+        last["position"] - (positions - 1) * POSITION_GAP,
+        last["payload"] - payloads + 1,
+    )
+
+
+class LaneIds:
+    """The ids of lanes, looked up once in a transaction; a lane that is new is made."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._known: dict[str, int] = {}
+
+    def find(self, lane: Lane) -> int:
+        """The id of a lane."""
+        key = codec.dump([lane.queue, lane.job_type, lane.cost_units, lane.requires, lane.limits])
+        if key not in self._known:
+            row = self._tx.row("lane_by_key", key=key)
+            self._known[key] = row["lane_id"] if row else self._insert(key, lane)
+        return self._known[key]
+
+    def _insert(self, key: str, lane: Lane) -> int:
+        return int(
+            self._tx.value(
+                "insert_lane",
+                key=key,
+                queue=lane.queue,
+                job_type=lane.job_type,
+                cost_units=lane.cost_units,
+                requires=codec.dump(lane.requires),
+                limits=codec.dump(lane.limits),
+            )
+        )
+
+
+def lanes(tx: Transaction, lane_ids: Collection[int] | None = None) -> dict[int, Lane]:
+    """Lanes by id."""
+    rows = (
+        tx.rows("lanes")
+        if lane_ids is None
+        else tx.rows("lanes_by_id", lane_ids=records.listed(lane_ids))
+    )
+    return {row["lane_id"]: records.lane(row) for row in rows}
+
+
+def find_number(tx: Transaction, reference: str | int) -> int:
+    """The number of a job that is named by its number or its id."""
+    text = str(reference).strip()
+    if text.isascii() and text.isdecimal():
+        found = _existing(tx, [int(text)]) if len(text) < 19 else []
+        if found:
+            return found[0]
+    elif rows := tx.rows("job_numbers_by_id", job_ids=records.listed([text.lower()])):
+        return int(rows[0]["number"])
+    raise errors.NotFound("job", reference)
+
+
+def find_numbers(tx: Transaction, job_ids: Collection[str]) -> dict[str, int]:
+    """The numbers of those of these jobs that exist."""
+    rows = tx.rows("job_numbers_by_id", job_ids=records.listed(job_ids))
+    return {row["job_id"]: row["number"] for row in rows}
+
+
+def _existing(tx: Transaction, numbers: Collection[int]) -> list[int]:
+    return [row["number"] for row in tx.rows("job_records", numbers=records.listed(numbers))]
+
+
+def read(tx: Transaction, numbers: Collection[int]) -> list[JobRecord]:
+    """Some jobs, by number."""
+    if not numbers:
+        return []
+    return [records.job(row) for row in tx.rows("job_records", numbers=records.listed(numbers))]
+
+
+def read_one(tx: Transaction, reference: str | int) -> JobRecord:
+    """One job by number or id."""
+    return read(tx, [find_number(tx, reference)])[0]
+
+
+def views(tx: Transaction, numbers: Sequence[int]) -> list[Job]:
+    """Some jobs as they are shown, in the order asked for."""
+    if not numbers:
+        return []
+    rows = tx.rows("job_views", numbers=records.listed(numbers))
+    found = {row["number"]: row for row in rows}
+    waiting = [
+        row["number"] for row in rows if row["open_deps"] and row["status"] == "WAITING_ON_DEPS"
+    ]
+    on = {
+        row["job_number"]: row["chain"]
+        for row in (
+            tx.rows("first_open_dependency", numbers=records.listed(waiting)) if waiting else ()
+        )
+    }
+    return [_view(found[number], on.get(number)) for number in numbers if number in found]
+
+
+def _view(row: Row, waits_on: int | None) -> Job:
+    terms = codec.load_terms(row["terms"])
+    reason = _reason(row, next((one.job for one in terms.after if one.number == waits_on), None))
+    progress = row["live_progress"] or row["progress"]
+    retry_state = RetryState(row["retry_state"])
+    return Job(
+        job_id=row["job_id"],
+        number=row["number"],
+        job_type=row["job_type"],
+        queue=row["queue"],
+        params=codec.load(row["params"]),
+        priority=row["priority"],
+        position=row["position"],
+        status=JobStatus(row["status"]),
+        wait_reason=reason,
+        waited_on=records.words(row["waited_on"]),
+        scheduled_for=moments.maybe_from_millis(row["scheduled_for"]),
+        template_id=row["template_id"],
+        schedule_id=row["schedule_id"],
+        fire_time=moments.maybe_from_millis(row["fire_time"]),
+        group_id=row["group_id"],
+        retry_of=row["retry_of_id"],
+        chain_id=row["chain_id"] or row["job_id"],
+        attempt=row["attempt"],
+        generation=row["generation"],
+        retry_state=retry_state,
+        permanently_failed=retry_state is RetryState.EXHAUSTED,
+        after=terms.after,
+        needs=terms.needs,
+        produces=terms.produces,
+        locks=terms.locks,
+        pinned_head=terms.pinned_head,
+        approval=Approval(row["approval"]) if row["approval"] else None,
+        missing_producer=terms.missing_producer,
+        cost_units=row["cost_units"],
+        requires=records.words(row["requires"]),
+        limits=codec.load(row["limits"]),
+        timeout_s=terms.timeout_s,
+        retry_policy=terms.retry_policy,
+        webhook_url=terms.webhook_url,
+        idempotency_key=row["idempotency_key"],
+        unique_key=row["unique_key"],
+        dedup_key=row["dedup_key"],
+        dedup_window_s=terms.dedup_window_s,
+        tags=terms.tags,
+        created_at=moments.from_millis(row["created_at"]),
+        queued_at=moments.maybe_from_millis(row["queued_at"]),
+        started_at=moments.maybe_from_millis(row["started_at"]),
+        finished_at=moments.maybe_from_millis(row["finished_at"]),
+        claim_expires_at=moments.maybe_from_millis(row["claim_expires_at"]),
+        worker_id=row["worker_id"],
+        run_id=row["run_id"],
+        exit_code=row["exit_code"],
+        cancel_requested=row["cancel"] is not None,
+        progress=msgspec.json.decode(progress, type=Progress) if progress else None,
+    )
+
+
+def _reason(row: Row, waits_on: str | None) -> WaitReason | None:
+    if row["wait_kind"] is None:
+        return None
+    detail = f"waiting on job {waits_on}" if waits_on else row["wait_detail"]
+    return WaitReason(kind=row["wait_kind"], detail=detail)
+
+
+def insert(
+    tx: Transaction, rows: Iterable[Mapping[str, Any]], payloads: Iterable[Mapping[str, Any]]
+) -> None:
+    """New jobs with their params."""
+    tx.many("insert_payload", payloads)
+    tx.many("insert_job", rows)
+
+
+def end(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Jobs that ended, and the totals that count them."""
+    tx.many("end_job", rows)
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row["status"]] = counts.get(row["status"], 0) + 1
+    tx.many(
+        "add_to_total", [{"status": status, "count": count} for status, count in counts.items()]
+    )
+
+
+class ChainEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """The last link of a chain: the chain is judged by it."""
+
+    chain: int
+    number: int
+    job_id: str
+    status: JobStatus
+    detail: str | None
+
+
+def chain_ends(tx: Transaction, chains: Collection[int]) -> dict[int, ChainEnd]:
+    """The last link of each of these chains."""
+    if not chains:
+        return {}
+    return {
+        row["chain"]: ChainEnd(
+            chain=row["chain"],
+            number=row["number"],
+            job_id=row["job_id"],
+            status=JobStatus(row["status"]),
+            detail=row["wait_detail"],
+        )
+        for row in tx.rows("chain_links", chains=records.listed(chains))
+    }

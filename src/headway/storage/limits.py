@@ -1,0 +1,88 @@
+"""Limits and pauses as they are kept, and what is used of each limit now."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from headway.domain.gates.pause import Pause
+from headway.domain.jobs import Lane
+from headway.domain.limits import ConcurrencyPolicy, Limit, Room, read_rate
+from headway.storage import jobs
+from headway.storage.transaction import Transaction
+
+
+def defined(tx: Transaction) -> list[Limit]:
+    """Every limit that is defined."""
+    return [
+        Limit(name=row["name"], size=row["size"], rate=row["rate"]) for row in tx.rows("limits")
+    ]
+
+
+def rooms(
+    tx: Transaction, policy: ConcurrencyPolicy, *, with_users: bool = False
+) -> dict[str, Room]:
+    """Each limit with what is used of it, derived from the live leases."""
+    used: dict[str, int] = {}
+    counts = {row["lane_id"]: row["count"] for row in tx.rows("used_by_lane")}
+    for lane_id, lane in jobs.lanes(tx, counts).items() if counts else ():
+        for name, amount in policy.uses(lane).items():
+            used[name] = used.get(name, 0) + amount * counts[lane_id]
+    users = _users(tx, policy) if with_users else {}
+    return {
+        limit.name: _room(tx, limit, used.get(limit.name, 0), tuple(users.get(limit.name, ())))
+        for limit in defined(tx)
+    }
+
+
+def _room(tx: Transaction, limit: Limit, used: int, users: tuple[tuple[str, int], ...]) -> Room:
+    rate = read_rate(limit.rate) if limit.rate else None
+    started = 0
+    if rate is not None:
+        since = tx.now_ms - rate.window_s * 1000
+        started = int(tx.rows("rate_used", name=limit.name, since=since)[0]["amount"])
+    return Room(
+        name=limit.name, size=limit.size, used=used, rate=rate, started=started, users=users
+    )
+
+
+def _users(tx: Transaction, policy: ConcurrencyPolicy) -> dict[str, list[tuple[str, int]]]:
+    found: dict[str, list[tuple[str, int]]] = {}
+    lanes = jobs.lanes(tx)
+    for row in tx.rows("live_leases"):
+        for name, amount in policy.uses(lanes[row["lane_id"]]).items():
+            found.setdefault(name, []).append((row["job_id"], amount))
+    return found
+
+
+def count_rates(
+    tx: Transaction, policy: ConcurrencyPolicy, started: Sequence[tuple[int, Lane]]
+) -> None:
+    """Note starts that count against a rate, and forget those that have left their window."""
+    rates = {limit.name: read_rate(limit.rate) for limit in defined(tx) if limit.rate}
+    if not rates:
+        return
+    for name, rate in rates.items():
+        tx.do("forget_rate_uses", name=name, until=tx.now_ms - rate.window_s * 1000)
+    rows: list[dict[str, Any]] = [
+        {"name": name, "at": tx.now_ms, "job_number": number, "amount": amount}
+        for number, lane in started
+        for name, amount in policy.uses(lane).items()
+        if name in rates
+    ]
+    tx.many("insert_rate_use", rows)
+
+
+def next_rate_opening(tx: Transaction) -> int | None:
+    """When the first start under a full rate leaves its window."""
+    moments = []
+    for limit in defined(tx):
+        if limit.rate:
+            rate = read_rate(limit.rate)
+            row = tx.rows("rate_used", name=limit.name, since=tx.now_ms - rate.window_s * 1000)[0]
+            if row["amount"] >= rate.amount:
+                moments.append(row["first"] + rate.window_s * 1000)
+    return min(moments, default=None)
+
+
+def pauses(tx: Transaction) -> list[Pause]:
+    """What is paused."""
+    return [Pause(row["queue"], row["job_type"]) for row in tx.rows("pauses")]

@@ -1,0 +1,96 @@
+"""Rows as values: what the scheduler decides from."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from headway.domain.jobs import Approval, Lane, RetryState, Terms
+from headway.domain.states import JobStatus
+from headway.storage import codec
+from headway.storage.transaction import Row
+
+
+class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of `jobs`, with times in milliseconds."""
+
+    number: int
+    job_id: str
+    lane_id: int
+    payload_id: int
+    status: JobStatus
+    priority: int
+    position: int
+    terms: Terms
+    due_at: int | None
+    scheduled_for: int | None
+    chain: int
+    retry_of: int | None
+    attempt: int
+    generation: int
+    retry_state: RetryState
+    template_id: str | None
+    schedule_id: str | None
+    fire_time: int | None
+    group_id: str | None
+    group_place: int | None
+    open_deps: int
+    gated: int
+    approval: Approval | None
+    wait_kind: str | None
+    wait_detail: str | None
+    waited_on: tuple[str, ...]
+    limited_since: int | None
+    cancel: str | None
+    worker_id: str | None
+    claim_expires_at: int | None
+    denials: int
+    run_id: str | None
+    progress: str | None
+    unique_key: str | None
+    idempotency_key: str | None
+    request_hash: str | None
+    dedup_key: str | None
+    created_at: int
+    queued_at: int | None
+    started_at: int | None
+    finished_at: int | None
+    exit_code: int | None
+    phase: int
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Where the job stands in the queue: smaller goes first."""
+        return (-self.priority, self.position, self.number)
+
+
+def job(row: Row) -> JobRecord:
+    """A row of `jobs` as a value."""
+    values: dict[str, Any] = dict(row)
+    values["status"] = JobStatus(values["status"])
+    values["terms"] = codec.load_terms(values["terms"])
+    values["retry_state"] = RetryState(values["retry_state"])
+    values["approval"] = Approval(values["approval"]) if values["approval"] else None
+    values["waited_on"] = words(values["waited_on"])
+    return JobRecord(**values)
+
+
+def lane(row: Row) -> Lane:
+    """A row of `lanes` as a value."""
+    return Lane(
+        queue=row["queue"],
+        job_type=row["job_type"],
+        cost_units=row["cost_units"],
+        requires=words(row["requires"]),
+        limits={} if row["limits"] == "{}" else codec.load(row["limits"]),
+    )
+
+
+def words(text: str) -> tuple[str, ...]:
+    """A stored list of words."""
+    return () if text == "[]" else tuple(codec.load(text))
+
+
+def listed(values: Iterable[Any]) -> str:
+    """A list as the parameter of a query."""
+    return codec.dump(list(values))

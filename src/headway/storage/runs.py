@@ -1,0 +1,50 @@
+"""Runs as they are kept."""
+
+from collections.abc import Sequence
+
+from headway.domain import errors, moments
+from headway.domain.runs import Run, RunStatus
+from headway.storage import codec, log_files, records
+from headway.storage.transaction import Row, Transaction
+
+
+def views(tx: Transaction, run_ids: Sequence[str]) -> list[Run]:
+    """Some runs as they are shown, in the order asked for."""
+    rows = {row["run_id"]: row for row in tx.rows("run_views", run_ids=records.listed(run_ids))}
+    return [_view(rows[run_id]) for run_id in run_ids if run_id in rows]
+
+
+def view(tx: Transaction, run_id: str) -> Run:
+    """One run."""
+    if found := views(tx, [run_id]):
+        return found[0]
+    raise errors.NotFound("run", run_id)
+
+
+def of_job(tx: Transaction, number: int) -> list[Run]:
+    """A job's runs, newest first."""
+    return views(tx, [row["run_id"] for row in tx.rows("runs_of_job", number=number)])
+
+
+def _view(row: Row) -> Run:
+    started, finished = row["started_at"], row["finished_at"]
+    return Run(
+        run_id=row["run_id"],
+        job_id=row["job_id"],
+        attempt=row["attempt"],
+        generation=row["generation"],
+        status=RunStatus(row["status"]) if row["status"] else None,
+        params_snapshot=codec.load(row["params"]),
+        template_id=row["template_id"],
+        worker_id=row["worker_id"],
+        lease_id=row["run_id"] if row["lease_state"] else None,
+        started_at=moments.from_millis(started),
+        finished_at=moments.maybe_from_millis(finished),
+        duration_ms=None if finished is None else finished - started,
+        exit_code=row["exit_code"],
+        error=row["error"],
+        result=codec.load(row["result"]) if row["result"] is not None else None,
+        artifacts=records.words(row["artifacts"] or "[]"),
+        stdout_path=f"{log_files.folder(row['run_id'])}/stdout.log",
+        stderr_path=f"{log_files.folder(row['run_id'])}/stderr.log",
+    )

@@ -1,0 +1,75 @@
+"""Schedules and their fires as they are kept."""
+
+from datetime import datetime
+
+import msgspec
+
+from headway.domain import moments
+from headway.domain.schedules import Schedule
+from headway.storage import codec
+from headway.storage.transaction import Row, Transaction
+
+
+def find(tx: Transaction, name: str) -> Schedule | None:
+    """A schedule by id or name."""
+    row = tx.row("schedule_by_id_or_name", name=name)
+    return _schedule(row) if row else None
+
+
+def page(
+    tx: Transaction, *, template_id: str | None, before: str | None, count: int
+) -> list[Schedule]:
+    """Schedules, newest first."""
+    rows = tx.rows("schedules", template_id=template_id, before=before, count=count)
+    return [_schedule(row) for row in rows]
+
+
+def due(tx: Transaction, count: int) -> list[Schedule]:
+    """Schedules that fire now or should have, the most overdue first."""
+    return [_schedule(row) for row in tx.rows("due_schedules", now=tx.now_ms, count=count)]
+
+
+def insert(tx: Transaction, schedule: Schedule) -> None:
+    """A new schedule."""
+    tx.do("insert_schedule", **_columns(schedule))
+
+
+def update(tx: Transaction, schedule: Schedule) -> None:
+    """A changed schedule."""
+    tx.do("update_schedule", **_columns(schedule))
+
+
+def remove(tx: Transaction, schedule_id: str) -> None:
+    """A schedule is gone; its jobs stay."""
+    tx.do("remove_schedule", schedule_id=schedule_id)
+
+
+def take_fire(tx: Transaction, schedule_id: str, fire_time: datetime) -> bool:
+    """Whether this fire is ours: each is given away once."""
+    millis = moments.to_millis(fire_time)
+    taken = tx.do("insert_fire", schedule_id=schedule_id, fire_time=millis, job_number=None)
+    return taken == 1
+
+
+def set_fire_job(tx: Transaction, schedule_id: str, fire_time: datetime, number: int) -> None:
+    """Which job a fire made."""
+    millis = moments.to_millis(fire_time)
+    tx.do("set_fire_job", schedule_id=schedule_id, fire_time=millis, job_number=number)
+
+
+def has_active_job(tx: Transaction, schedule_id: str) -> bool:
+    """Whether a job of an earlier fire has not ended."""
+    return tx.row("active_jobs_of_schedule", schedule_id=schedule_id) is not None
+
+
+def _schedule(row: Row) -> Schedule:
+    return msgspec.json.decode(row["body"], type=Schedule)
+
+
+def _columns(schedule: Schedule) -> dict[str, str | int | None]:
+    return {
+        "schedule_id": schedule.schedule_id,
+        "template_id": schedule.template_id,
+        "next_at": moments.maybe_to_millis(schedule.next_trigger_at),
+        "body": codec.dump(schedule),
+    }

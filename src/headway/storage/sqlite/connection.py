@@ -1,0 +1,181 @@
+"""Connections to one SQLite file: one writes, others read."""
+
+import operator
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from headway.domain import errors, moments
+from headway.storage import queries
+from headway.storage.sqlite.datagrams import Datagrams
+from headway.storage.store import Clock
+from headway.storage.transaction import Row, Transaction
+
+BUSY_TIMEOUT_MS = 5000
+GIVE_UP_AFTER_S = 60.0
+
+PACKAGE = "headway.storage.sqlite"
+_LOST = (
+    "disk",
+    "full",
+    "readonly",
+    "malformed",
+    "i/o",
+    "unable to open",
+    "not a database",
+    "locked",
+)
+
+
+class SqliteConnection:
+    """Named queries on a `sqlite3` connection; rows come back as dictionaries."""
+
+    def __init__(self, raw: sqlite3.Connection) -> None:
+        self.raw = raw
+
+    def all(self, name: str, params: Mapping[str, Any]) -> Sequence[Row]:
+        """All rows of a named query."""
+        statement = _statements()[name]
+        return _dictionaries(self.raw.execute(statement.sql, statement.values(params)))
+
+    def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
+        """All rows of a query that was put together from filters."""
+        return _dictionaries(self.raw.execute(sql, params))
+
+    def run(self, name: str, params: Mapping[str, Any]) -> int:
+        """Run a statement; answers how many rows it touched."""
+        statement = _statements()[name]
+        return self.raw.execute(statement.sql, statement.values(params)).rowcount
+
+    def many(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Run a statement for many rows at once, inside SQLite."""
+        statement = _statements()[name]
+        self.raw.executemany(statement.sql, map(statement.values, rows))
+
+
+class _Statement:
+    """A query with its parameters by place: `sqlite3` binds those several times faster than names."""
+
+    def __init__(self, text: str) -> None:
+        names = _PARAMETER.findall(text)
+        self.sql = _PARAMETER.sub("?", text)
+        self.values: Callable[[Mapping[str, Any]], Any]
+        if len(names) > 1:
+            self.values = operator.itemgetter(*names)
+        elif names:
+            only = names[0]
+            self.values = lambda params: (params[only],)
+        else:
+            self.values = lambda params: ()
+
+
+_PARAMETER = re.compile(r"(?<![:\w]):(\w+)")
+
+
+@cache
+def _statements() -> dict[str, _Statement]:
+    return {name: _Statement(text) for name, text in queries.load(PACKAGE).items()}
+
+
+def _dictionaries(cursor: sqlite3.Cursor) -> Sequence[Row]:
+    rows = cursor.fetchall()
+    if not rows:
+        return []
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def connect(path: Path, *, durable: bool = True, read_only: bool = False) -> sqlite3.Connection:
+    """Open the file with the settings that everything here relies on."""
+    raw = sqlite3.connect(
+        path, timeout=BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=False
+    )
+    raw.execute("PRAGMA journal_mode=WAL")
+    raw.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
+    raw.execute("PRAGMA temp_store=MEMORY")
+    raw.execute("PRAGMA cache_size=-16000")
+    raw.execute("PRAGMA wal_autocheckpoint=4000")
+    if read_only:
+        raw.execute("PRAGMA query_only=ON")
+    return raw
+
+
+class SqliteSession:
+    """The one connection that writes."""
+
+    def __init__(self, path: Path, clock: Clock, datagrams: Datagrams, *, durable: bool) -> None:
+        self._path = path
+        self._clock = clock
+        self._datagrams = datagrams
+        self._durable = durable
+        self._open()
+
+    def reopen(self) -> None:
+        """Make a new connection."""
+        self._raw.close()
+        self._open()
+
+    def _open(self) -> None:
+        self._raw = connect(self._path, durable=self._durable)
+        self._connection = SqliteConnection(self._raw)
+
+    def begin(self) -> None:
+        """Become the only writer; another process that writes is waited for."""
+        give_up = time.monotonic() + GIVE_UP_AFTER_S
+        while True:
+            try:
+                self._raw.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) and "busy" not in str(error):
+                    raise
+                if time.monotonic() > give_up:
+                    raise errors.Unavailable(
+                        "another process has been writing to the database for a minute"
+                    ) from None
+
+    def transaction(self) -> Transaction:
+        """The handle for one piece of work."""
+        return Transaction(self._connection, self._now())
+
+    def savepoint(self) -> None:
+        """Remember where this piece of work begins."""
+        self._raw.execute("SAVEPOINT work")
+
+    def release(self) -> None:
+        """Keep this piece of work."""
+        self._raw.execute("RELEASE work")
+
+    def undo(self) -> None:
+        """Throw away this piece of work alone."""
+        self._raw.execute("ROLLBACK TO work")
+        self._raw.execute("RELEASE work")
+
+    def commit(self, wakes: set[str]) -> None:
+        """Make it durable and tell other processes."""
+        self._raw.execute("COMMIT")
+        if wakes:
+            self._datagrams.send(wakes)
+
+    def rollback(self) -> None:
+        """Throw away everything since begin."""
+        if self._raw.in_transaction:
+            self._raw.execute("ROLLBACK")
+
+    def is_lost(self, error: Exception) -> bool:
+        """Errors of the disk or the file, unlike errors of one statement."""
+        return isinstance(error, sqlite3.DatabaseError) and any(
+            word in str(error).lower() for word in _LOST
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._raw.close()
+
+    def _now(self) -> datetime:
+        return moments.cut(self._clock.now())

@@ -1,0 +1,137 @@
+"""One SQLite file as a database for the store."""
+
+import contextlib
+import queue
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from headway.domain import errors, moments
+from headway.storage import queries
+from headway.storage.sqlite.connection import PACKAGE, SqliteConnection, SqliteSession, connect
+from headway.storage.sqlite.datagrams import Datagrams
+from headway.storage.store import Clock
+from headway.storage.transaction import Transaction
+
+BACKUP_PAGES = 1000
+
+
+class SqliteDatabase:
+    """The file, its readers and its socket."""
+
+    def __init__(self, path: Path, clock: Clock, *, durable: bool = True) -> None:
+        self.url = f"sqlite:///{path}"
+        self.path = path
+        self._clock = clock
+        self._durable = durable
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
+        self._datagrams = Datagrams(path)
+
+    def migrate(self, to: int | None = None) -> list[str]:
+        """Bring the schema up to date; each step is a transaction, so two processes may try."""
+        taken = []
+        with contextlib.closing(connect(self.path, durable=self._durable)) as raw:
+            for number, name, text in queries.migrations(PACKAGE):
+                if (to is None or number <= to) and _take(raw, number, name, text):
+                    taken.append(f"{number:04} {name}")
+        return taken
+
+    def pending_migrations(self) -> list[str]:
+        """The steps that `migrate` would take."""
+        with contextlib.closing(connect(self.path, durable=self._durable)) as raw:
+            done = _applied(raw)
+        return [
+            f"{number:04} {name}"
+            for number, name, _ in queries.migrations(PACKAGE)
+            if number > done
+        ]
+
+    def session(self) -> SqliteSession:
+        """The one connection for writing."""
+        return SqliteSession(self.path, self._clock, self._datagrams, durable=self._durable)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """A snapshot; connections are kept for the next reader."""
+        try:
+            raw = self._readers.get_nowait()
+        except queue.Empty:
+            raw = connect(self.path, durable=self._durable, read_only=True)
+        try:
+            raw.execute("BEGIN")
+            yield Transaction(SqliteConnection(raw), moments.cut(self._clock.now()))
+        except sqlite3.OperationalError as error:
+            raise errors.Unavailable(f"the database cannot be read: {error}") from error
+        finally:
+            if raw.in_transaction:
+                raw.execute("ROLLBACK")
+            self._readers.put(raw)
+
+    def listen(self, tell: Callable[[set[str]], None]) -> Callable[[], None]:
+        """Pass on wake-ups from other processes."""
+        return self._datagrams.receive(tell)
+
+    def backup(self, target: Path, progress: Callable[[int, int], None]) -> None:
+        """Copy the whole database while it is in use."""
+        with (
+            contextlib.closing(connect(self.path, read_only=True)) as source,
+            contextlib.closing(sqlite3.connect(target)) as copy,
+        ):
+            source.backup(
+                copy,
+                pages=BACKUP_PAGES,
+                progress=lambda _, left, total: progress(total - left, total),
+            )
+
+    def integrity(self) -> list[str]:
+        """What SQLite itself finds wrong."""
+        with contextlib.closing(connect(self.path, read_only=True)) as raw:
+            found = [row[0] for row in raw.execute("PRAGMA integrity_check")]
+            orphans = [
+                f"{row[0]} row {row[1]} refers to a missing {row[2]}"
+                for row in raw.execute("PRAGMA foreign_key_check")
+            ]
+        return [problem for problem in found if problem != "ok"] + orphans
+
+    def close(self) -> None:
+        """Close every connection and remove the socket."""
+        while not self._readers.empty():
+            self._readers.get().close()
+        self._datagrams.close()
+
+
+def _applied(raw: sqlite3.Connection) -> int:
+    raw.execute(
+        "CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL)"
+    )
+    return int(raw.execute("SELECT coalesce(max(number), 0) FROM schema_migrations").fetchone()[0])
+
+
+def _take(raw: sqlite3.Connection, number: int, name: str, text: str) -> bool:
+    if _applied(raw) >= number:
+        return False
+    raw.execute("BEGIN IMMEDIATE")
+    try:
+        if _applied(raw) >= number:  # another process was quicker
+            raw.execute("ROLLBACK")
+            return False
+        for statement in _statements(text):
+            raw.execute(statement)
+        raw.execute("INSERT INTO schema_migrations VALUES (?, ?)", (number, name))
+        raw.execute("COMMIT")
+    except BaseException:
+        if raw.in_transaction:
+            raw.execute("ROLLBACK")
+        raise
+    return True
+
+
+def _statements(text: str) -> Iterator[str]:
+    """`executescript` would commit first, so the script is cut into statements here."""
+    pending = ""
+    for line in text.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            yield pending
+            pending = ""

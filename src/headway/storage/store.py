@@ -1,0 +1,80 @@
+"""The store: write, read, wait. Which database is behind it shows only in how it is opened."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from headway.storage.transaction import Transaction
+from headway.storage.wakeups import Wakeups
+from headway.storage.writer import Session, Writer
+
+T = TypeVar("T")
+
+
+class Clock(Protocol):
+    """Time, handed in."""
+
+    def now(self) -> datetime:
+        """The current moment, in UTC."""
+
+
+class Database(Protocol):
+    """What a dialect must offer."""
+
+    url: str
+
+    def migrate(self, to: int | None = None) -> list[str]:
+        """Bring the schema up to date; answers the names of the steps taken."""
+
+    def pending_migrations(self) -> list[str]:
+        """The steps that `migrate` would take."""
+
+    def session(self) -> Session:
+        """The one connection for writing."""
+
+    def reading(self) -> AbstractContextManager[Transaction]:
+        """A transaction that sees one state of the database and changes nothing."""
+
+    def listen(self, tell: Callable[[set[str]], None]) -> Callable[[], None]:
+        """Pass on wake-ups from other processes; answers how to stop."""
+
+    def backup(self, target: Path, progress: Callable[[int, int], None]) -> None:
+        """Copy the whole database while it is in use."""
+
+    def integrity(self) -> list[str]:
+        """What the database itself finds wrong."""
+
+    def close(self) -> None:
+        """Close every connection."""
+
+
+class Store:
+    """Everything above this line is the same on every database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.wakeups = Wakeups()
+        self.writer = Writer(database.session(), self.wakeups.tell)
+        self._stop_listening = database.listen(self.wakeups.tell)
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Run the work in a transaction and wait until it is on disk."""
+        return self.writer.submit(work).result()
+
+    def write_later(self, work: Callable[[Transaction], T]) -> "Future[T]":
+        """Like `write`, without waiting."""
+        return self.writer.submit(work)
+
+    def read(self, work: Callable[[Transaction], T]) -> T:
+        """Run the work on one consistent state, in the caller's thread."""
+        with self.database.reading() as transaction:
+            return work(transaction)
+
+    def close(self) -> None:
+        """Write what is waiting and let go of the database."""
+        self.writer.close()
+        self._stop_listening()
+        self.database.close()

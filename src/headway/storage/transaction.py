@@ -1,0 +1,74 @@
+"""A transaction: named queries, one moment in time, and who is to be woken after the commit."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from headway.domain import moments
+
+Row = Mapping[str, Any]
+
+READY = "ready"
+"""A job may be claimable now."""
+DUE = "due"
+"""The next moment at which something is due may have changed."""
+EVENTS = "events"
+"""There are new events."""
+DELIVERIES = "deliveries"
+"""There is something to deliver."""
+
+
+class Connection(Protocol):
+    """What a dialect offers: four ways to run a statement."""
+
+    def all(self, name: str, params: Mapping[str, Any]) -> Sequence[Row]:
+        """All rows of a named query."""
+
+    def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
+        """All rows of a query that was put together from filters."""
+
+    def run(self, name: str, params: Mapping[str, Any]) -> int:
+        """Run a statement; answers how many rows it touched."""
+
+    def many(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Run a statement for many rows at once."""
+
+
+class Transaction:
+    """Handed to every storage function."""
+
+    def __init__(self, connection: Connection, now: datetime) -> None:
+        self._connection = connection
+        self.now = now
+        self.now_ms = moments.to_millis(now)
+        self.wakes: set[str] = set()
+
+    def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
+        """All rows of a query that was put together from filters."""
+        return self._connection.select(sql, params)
+
+    def rows(self, name: str, /, **params: Any) -> Sequence[Row]:
+        """All rows of a named query."""
+        return self._connection.all(name, params)
+
+    def row(self, name: str, /, **params: Any) -> Row | None:
+        """The first row, if there is one."""
+        found = self._connection.all(name, params)
+        return found[0] if found else None
+
+    def value(self, name: str, /, **params: Any) -> Any:
+        """The first column of the first row; there must be one."""
+        return next(iter(self._connection.all(name, params)[0].values()))
+
+    def do(self, name: str, /, **params: Any) -> int:
+        """Run a statement; answers how many rows it touched."""
+        return self._connection.run(name, params)
+
+    def many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Run a statement for many rows at once; none is fine."""
+        if listed := list(rows):
+            self._connection.many(name, listed)
+
+    def wake(self, *topics: str) -> None:
+        """Tell whoever waits for these topics, once this is committed."""
+        self.wakes.update(topics)

@@ -1,0 +1,38 @@
+"""Wake-ups: whoever waits for something is told when it may have happened.
+
+They are hints, never the truth: every waiter looks again at the database, and a slow poll stands
+behind each of them.
+"""
+
+import threading
+from collections.abc import Callable, Iterable
+
+Listener = Callable[[], None]
+
+
+class Wakeups:
+    """Listeners by topic. A listener must be quick: set an event, nothing more."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listeners: dict[str, tuple[Listener, ...]] = {}
+
+    def listen(self, topic: str, listener: Listener) -> Callable[[], None]:
+        """Call the listener at each wake-up; answers how to stop that."""
+        with self._lock:
+            self._listeners[topic] = (*self._listeners.get(topic, ()), listener)
+
+        def stop() -> None:
+            with self._lock:
+                rest = list(self._listeners.get(topic, ()))
+                if listener in rest:
+                    rest.remove(listener)
+                self._listeners[topic] = tuple(rest)
+
+        return stop
+
+    def tell(self, topics: Iterable[str]) -> None:
+        """Wake everybody who listens to one of these topics."""
+        for topic in topics:
+            for listener in self._listeners.get(topic, ()):
+                listener()

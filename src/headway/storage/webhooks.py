@@ -1,0 +1,130 @@
+"""Endpoints, messages and the default secret as they are kept."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from headway.domain import moments
+from headway.domain.webhooks import Delivery, DeliveryStatus, Webhook
+from headway.storage import codec, records
+from headway.storage.transaction import Row, Transaction
+
+DEFAULT_SECRET = "webhook_secret"
+
+
+def insert(tx: Transaction, webhook: Webhook) -> None:
+    """A new endpoint, with its secret."""
+    tx.do(
+        "insert_webhook",
+        webhook_id=webhook.webhook_id,
+        url=webhook.url,
+        events=codec.dump(webhook.events),
+        secret=webhook.secret,
+        created_at=moments.to_millis(webhook.created_at),
+    )
+
+
+def find(tx: Transaction, webhook_id: str) -> Webhook | None:
+    """One endpoint, without its secret."""
+    row = tx.row("webhook_by_id", webhook_id=webhook_id)
+    return _webhook(row) if row else None
+
+
+def page(tx: Transaction, *, before: str | None, count: int) -> list[Webhook]:
+    """Endpoints, newest first, without their secrets."""
+    return [_webhook(row) for row in tx.rows("webhooks_before", before=before, count=count)]
+
+
+def remove(tx: Transaction, webhook_id: str) -> None:
+    """An endpoint is gone; what was not delivered to it fails."""
+    tx.do("fail_deliveries_of_webhook", webhook_id=webhook_id)
+    tx.do("remove_webhook", webhook_id=webhook_id)
+
+
+def default_secret(tx: Transaction) -> str | None:
+    """The secret for URLs that nobody registered, if there is one yet."""
+    row = tx.row("fact", name=DEFAULT_SECRET)
+    return row["value"] if row else None
+
+
+def set_default_secret(tx: Transaction, secret: str) -> None:
+    """Set the default secret, unless it is set."""
+    tx.do("set_fact", name=DEFAULT_SECRET, value=secret)
+
+
+def find_delivery(tx: Transaction, delivery_id: str) -> Delivery | None:
+    """One message."""
+    row = tx.row("delivery_by_id", delivery_id=delivery_id)
+    return _delivery(row) if row else None
+
+
+def deliveries(
+    tx: Transaction,
+    *,
+    status: DeliveryStatus | None,
+    job_id: str | None,
+    before: str | None,
+    count: int,
+) -> list[Delivery]:
+    """Messages, newest first."""
+    rows = tx.rows("deliveries", status=status, job_id=job_id, before=before, count=count)
+    return [_delivery(row) for row in rows]
+
+
+def due(tx: Transaction, full_origins: Collection[str], count: int) -> list[tuple[str, str]]:
+    """Ids and URLs of messages whose turn has come, longest due first."""
+    origins = records.listed(full_origins)
+    rows = tx.rows("due_deliveries", now=tx.now_ms, full_origins=origins, count=count)
+    return [(row["delivery_id"], row["url"]) for row in rows]
+
+
+def take(tx: Transaction, delivery_ids: Sequence[str], until: int) -> Sequence[Row]:
+    """Keep others from sending these until then; answers those that nobody else took before."""
+    taken = [
+        one
+        for one in delivery_ids
+        if tx.do("take_delivery", delivery_id=one, until=until, now=tx.now_ms)
+    ]
+    return tx.rows("deliveries_to_send", delivery_ids=records.listed(taken)) if taken else []
+
+
+def record(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
+    """How tries went."""
+    tx.many("record_delivery", rows)
+
+
+def send_again(tx: Transaction, delivery_id: str) -> None:
+    """A message that was delivered or given up is sent afresh."""
+    tx.do("redeliver", delivery_id=delivery_id, due_at=tx.now_ms)
+
+
+def next_due(tx: Transaction) -> int | None:
+    """When the next message is due that is not due yet."""
+    moment: int | None = tx.rows("next_delivery_after", now=tx.now_ms)[0]["at"]
+    return moment
+
+
+def _webhook(row: Row) -> Webhook:
+    return Webhook(
+        webhook_id=row["webhook_id"],
+        url=row["url"],
+        events=records.words(row["events"]),
+        created_at=moments.from_millis(row["created_at"]),
+    )
+
+
+def _delivery(row: Row) -> Delivery:
+    return Delivery(
+        delivery_id=row["delivery_id"],
+        webhook_id=row["webhook_id"],
+        url=row["url"],
+        event=row["event"],
+        job_id=row["job_id"],
+        status=DeliveryStatus(row["status"]),
+        attempts=row["attempts"],
+        next_attempt_at=moments.maybe_from_millis(row["due_at"]),
+        last_error=row["last_error"],
+        response_status=row["response_status"],
+        payload=codec.load(row["payload"]),
+        created_at=moments.from_millis(row["created_at"]),
+        delivered_at=moments.maybe_from_millis(row["delivered_at"]),
+    )

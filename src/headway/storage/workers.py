@@ -1,0 +1,65 @@
+"""Workers as they are kept."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from headway.domain import moments
+from headway.domain.workers import Abilities, Worker
+from headway.storage import codec
+from headway.storage.transaction import Row, Transaction
+
+
+def see(
+    tx: Transaction,
+    *,
+    worker_id: str,
+    host: str,
+    pid: int,
+    process_started: str,
+    built_in: bool,
+    abilities: Abilities,
+    slots: int,
+) -> None:
+    """A worker says that it is there."""
+    tx.do(
+        "see_worker",
+        worker_id=worker_id,
+        host=host,
+        pid=pid,
+        process_started=process_started,
+        built_in=int(built_in),
+        abilities=codec.dump(abilities),
+        slots=slots,
+        now=tx.now_ms,
+    )
+
+
+def all_known(tx: Transaction, is_alive: Callable[[Row], bool]) -> list[Worker]:
+    """Every worker with what it holds."""
+    holds: dict[str, list[str]] = {}
+    for row in tx.rows("held_by_worker"):
+        holds.setdefault(row["worker_id"], []).append(row["job_id"])
+    return [
+        _view(row, is_alive(row), tuple(holds.get(row["worker_id"], ())))
+        for row in tx.rows("workers")
+    ]
+
+
+def _view(row: Row, alive: bool, holds: tuple[str, ...]) -> Worker:
+    abilities = msgspec.json.decode(row["abilities"], type=Abilities)
+    return Worker(
+        worker_id=row["worker_id"],
+        host=row["host"],
+        pid=row["pid"],
+        process_started=row["process_started"],
+        built_in=bool(row["built_in"]),
+        queues=abilities.queues,
+        job_types=abilities.job_types,
+        capabilities=abilities.capabilities,
+        slots=row["slots"],
+        first_seen=moments.from_millis(row["first_seen"]),
+        last_seen=moments.from_millis(row["last_seen"]),
+        alive=alive,
+        holds=holds,
+    )

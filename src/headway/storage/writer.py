@@ -1,0 +1,152 @@
+"""Group commit: one thread writes for the whole process.
+
+It takes everything that is waiting, runs each piece of work in a savepoint inside one transaction,
+commits once, and only then answers the callers. Many callers share one fsync; one caller's failure
+undoes only its own work.
+"""
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
+
+from headway.domain import errors
+from headway.storage.transaction import Transaction
+
+T = TypeVar("T")
+Work = Callable[[Transaction], Any]
+
+MOST_PER_COMMIT = 500
+
+log = logging.getLogger("headway.storage")
+
+
+class Session(Protocol):
+    """A dialect's connection for writing."""
+
+    def begin(self) -> None:
+        """Start a transaction as the only writer; waits for others."""
+
+    def transaction(self) -> Transaction:
+        """The handle for one piece of work in the running transaction."""
+
+    def savepoint(self) -> None:
+        """Remember where this piece of work begins."""
+
+    def release(self) -> None:
+        """Keep this piece of work."""
+
+    def undo(self) -> None:
+        """Throw away this piece of work alone."""
+
+    def commit(self, wakes: set[str]) -> None:
+        """Make it durable and tell other processes."""
+
+    def rollback(self) -> None:
+        """Throw away everything since begin; never raises."""
+
+    def is_lost(self, error: Exception) -> bool:
+        """Whether the error means that the whole transaction is gone."""
+
+    def reopen(self) -> None:
+        """Make a new connection after the old one was lost."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+class Writer:
+    """The thread, and the queue in front of it."""
+
+    def __init__(self, session: Session, tell: Callable[[set[str]], None]) -> None:
+        self._session = session
+        self._tell = tell
+        self._waiting: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
+        self._closed = threading.Event()
+        self.problem: str | None = None
+        self.commits = 0
+        self.writes = 0
+        self._thread = threading.Thread(target=self._loop, name="headway-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Callable[[Transaction], T]) -> "Future[T]":
+        """Queue a piece of work; the future is done once it is on disk."""
+        future: Future[T] = Future()
+        if self._closed.is_set():
+            future.set_exception(errors.Stopping())
+        else:
+            self._waiting.put((work, future))
+        return future
+
+    def close(self) -> None:
+        """Finish what is waiting, then stop."""
+        if not self._closed.is_set():
+            self._closed.set()
+            self._waiting.put(None)
+            self._thread.join()
+            self._session.close()
+
+    def _loop(self) -> None:
+        while True:
+            first = self._waiting.get()
+            batch = [] if first is None else [first]
+            stopping = first is None
+            while len(batch) < MOST_PER_COMMIT and not self._waiting.empty():
+                item = self._waiting.get()
+                if item is None:
+                    stopping = True
+                else:
+                    batch.append(item)
+            if batch:
+                self._write(batch)
+            if stopping and self._waiting.empty():
+                return
+
+    def _write(self, batch: list[tuple[Work, "Future[Any]"]]) -> None:
+        try:
+            self._session.begin()
+            answers, wakes = self._run_all(batch)
+            self._session.commit(wakes)
+        except Exception as error:
+            self._fail(batch, error)
+            return
+        self.problem = None
+        self.commits += 1
+        self.writes += len(batch)
+        for (_, future), (value, refusal) in zip(batch, answers, strict=True):
+            if refusal is not None:
+                future.set_exception(refusal)
+            else:
+                future.set_result(value)
+        self._tell(wakes)
+
+    def _run_all(
+        self, batch: list[tuple[Work, "Future[Any]"]]
+    ) -> tuple[list[tuple[Any, Exception | None]], set[str]]:
+        answers: list[tuple[Any, Exception | None]] = []
+        wakes: set[str] = set()
+        for work, _ in batch:
+            transaction = self._session.transaction()
+            self._session.savepoint()
+            try:
+                answers.append((work(transaction), None))
+                self._session.release()
+                wakes |= transaction.wakes
+            except Exception as error:
+                if self._session.is_lost(error):
+                    raise
+                self._session.undo()
+                answers.append((None, error))
+        return answers, wakes
+
+    def _fail(self, batch: list[tuple[Work, "Future[Any]"]], error: Exception) -> None:
+        self._session.rollback()
+        if self._session.is_lost(error):
+            self.problem = str(error).strip() or type(error).__name__
+            log.error("nothing could be written: %s", self.problem)
+            error = errors.Unavailable(f"nothing could be written: {self.problem}")
+            self._session.reopen()
+        for _, future in batch:
+            future.set_exception(error)
