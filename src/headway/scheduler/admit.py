@@ -1,0 +1,156 @@
+"""Admission: the gates decide whether a waiting job may be claimed, or what it waits for."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import msgspec
+
+from headway.domain import events, moments, states
+from headway.domain.gates import Closed, after, approval, artifacts, locks, pinned_head, time
+from headway.domain.jobs import WaitReason
+from headway.domain.states import JobStatus
+from headway.scheduler.facts import Facts, gather
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import codec, jobs, records
+from headway.storage.events import Chronicle
+from headway.storage.records import JobRecord
+from headway.storage.transaction import DUE, READY, Transaction
+
+
+class Blocked(msgspec.Struct, frozen=True):
+    """A job that can never start, and why."""
+
+    record: JobRecord
+    status: JobStatus
+    reason: WaitReason
+
+
+def admit(
+    scheduler: Scheduler, tx: Transaction, numbers: Collection[int], chronicle: Chronicle
+) -> list[Blocked]:
+    """Look at these jobs' gates, record where they stand, answer those that can never start."""
+    waiting = [one for one in jobs.read(tx, numbers) if one.status in states.WAITING]
+    facts = gather(scheduler, tx, waiting)
+    verdicts = [(record, first_closed(record, facts)) for record in waiting]
+    blocked = [
+        Blocked(record, closed.status, closed.reason)
+        for record, closed in verdicts
+        if closed is not None and closed.status in states.TERMINAL
+    ]
+    standing = [
+        (record, closed)
+        for record, closed in verdicts
+        if closed is None or closed.status in states.ACTIVE
+    ]
+    _record(tx, standing, chronicle)
+    _watch(tx, waiting, standing, facts)
+    _line_up_for_locks(tx, waiting, standing)
+    return blocked
+
+
+def first_closed(record: JobRecord, facts: Facts) -> Closed | None:
+    """The first closed gate, of those that decide whether a job may be claimed."""
+    terms = record.terms
+    return (
+        time.check(moments.maybe_from_millis(record.scheduled_for), facts.now)
+        or after.check(facts.predecessors(record))
+        or artifacts.check(facts.needs(record), wait_for_producer=terms.missing_producer == "wait")
+        or pinned_head.check(terms.pinned_head, facts.head(record), facts.head_matches(record))
+        or approval.check(record.approval)
+        or locks.check(terms.locks, facts.holders(record), facts.ahead(record))
+    )
+
+
+def _record(
+    tx: Transaction, standing: Sequence[tuple[JobRecord, Closed | None]], chronicle: Chronicle
+) -> None:
+    rows = []
+    for record, closed in standing:
+        rows.append(_row(tx, record, closed))
+        if closed is None and (record.status is not states.QUEUED or record.wait_kind):
+            chronicle.add(events.QUEUED, record.number)
+        elif closed is not None and (record.wait_kind, record.wait_detail) != (
+            closed.kind,
+            closed.detail,
+        ):
+            chronicle.add(
+                events.WAITING,
+                record.number,
+                {"status": closed.status, "kind": closed.kind, "detail": closed.detail},
+            )
+    tx.many("admit_job", rows)
+    tx.wake(READY, DUE)
+
+
+def _row(tx: Transaction, record: JobRecord, closed: Closed | None) -> dict[str, Any]:
+    late = closed is not None and closed.status is states.QUEUED
+    kinds = record.waited_on
+    if closed is not None and closed.kind not in kinds:
+        kinds = (*kinds, closed.kind)
+    return {
+        "number": record.number,
+        "status": (closed.status if closed else states.QUEUED).value,
+        "due_at": record.scheduled_for if late else None,
+        "wait_kind": closed.kind if closed else None,
+        "wait_detail": closed.detail if closed else None,
+        "waited_on": codec.dump(kinds),
+        "queued_at": None if closed else tx.now_ms,
+    }
+
+
+def _watch(
+    tx: Transaction,
+    waiting: Sequence[JobRecord],
+    standing: Sequence[tuple[JobRecord, Closed | None]],
+    facts: Facts,
+) -> None:
+    """Files and branches cannot notify: remember what must be looked at, and for whom."""
+    gated = [record.number for record in waiting if record.gated]
+    if not gated:
+        return
+    tx.do("remove_watches", numbers=records.listed(gated))
+    tx.many(
+        "insert_watch",
+        [
+            {"what": what, "job_number": record.number}
+            for record, closed in standing
+            if closed is not None
+            and closed.status is states.WAITING_ON_DEPS
+            and not record.open_deps
+            for what in facts.watched(record)
+        ],
+    )
+
+
+def _line_up_for_locks(
+    tx: Transaction,
+    waiting: Sequence[JobRecord],
+    standing: Sequence[tuple[JobRecord, Closed | None]],
+) -> None:
+    had = [record.number for record in waiting if record.status is states.WAITING_ON_LOCKS]
+    if had:
+        tx.do("stop_waiting_for_locks", numbers=records.listed(had))
+    tx.many(
+        "wait_for_lock",
+        [
+            waiter
+            for record, closed in standing
+            if closed is not None and closed.status is states.WAITING_ON_LOCKS
+            for waiter in lock_waiters(record)
+        ],
+    )
+
+
+def lock_waiters(record: JobRecord) -> list[dict[str, Any]]:
+    """A job's places in the lines for its locks."""
+    return [
+        {
+            "key": lock.key,
+            "job_number": record.number,
+            "mode": lock.mode,
+            "lane_id": record.lane_id,
+            "priority": record.priority,
+            "position": record.position,
+        }
+        for lock in record.terms.locks
+    ]

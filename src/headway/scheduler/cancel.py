@@ -1,0 +1,48 @@
+"""Cancelling: what waits ends at once, what runs is asked to end."""
+
+from headway.domain import errors, events, states
+from headway.domain.jobs import WaitReason
+from headway.scheduler import settle
+from headway.scheduler.endings import Ended
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import jobs
+from headway.storage.events import Chronicle
+from headway.storage.transaction import EVENTS, Transaction
+
+ASKED, FORCED = "asked", "forced"
+EXIT_CODE = 143
+
+
+def cancel(
+    scheduler: Scheduler,
+    tx: Transaction,
+    reference: str | int,
+    *,
+    reason: str | None = None,
+    force: bool = False,
+) -> int:
+    """Cancel a job; answers its number. Without force a running job's run keeps its outcome."""
+    record = jobs.read_one(tx, reference)
+    if record.status in states.TERMINAL:
+        raise errors.NotActive(reference)
+    chronicle = Chronicle(tx)
+    if record.status is states.RUNNING:
+        tx.do(
+            "request_cancel",
+            number=record.number,
+            cancel=FORCED if force else (record.cancel or ASKED),
+        )
+        chronicle.add(events.CANCEL_REQUESTED, record.number, {"force": force, "reason": reason})
+        tx.wake(EVENTS, CANCELS)
+    else:
+        why = WaitReason(kind="cancelled", detail=reason) if reason else None
+        ended = Ended(
+            record=record, status=states.CANCELLED, reason=why, exit_code=EXIT_CODE, retry=False
+        )
+        settle.settle(scheduler, tx, chronicle, ended=[ended])
+    chronicle.write()
+    return record.number
+
+
+CANCELS = "cancels"
+"""Wake-up: a running job is to end."""

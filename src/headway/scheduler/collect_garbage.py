@@ -1,0 +1,139 @@
+"""Garbage collection: jobs that ended long ago go, with all that belongs to them.
+
+A chain goes as a whole, with the history that rewinds left of it, and only if nothing that is not
+over refers to it.
+"""
+
+import shutil
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+
+import msgspec
+
+from headway.domain import states
+from headway.domain.states import JobStatus
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import log_files, records
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Transaction
+
+BATCH = 500
+
+
+class Collected(msgspec.Struct, frozen=True, kw_only=True):
+    """How much was removed."""
+
+    jobs: int = 0
+    runs: int = 0
+
+
+class _Step(msgspec.Struct, frozen=True, kw_only=True):
+    """What one transaction did, and after which number the next one goes on, if at all."""
+
+    removed: int
+    run_ids: list[str]
+    after: int | None
+
+
+def collect(
+    scheduler: Scheduler, older_than_s: float, progress: Callable[[int], None] = lambda jobs: None
+) -> Collected:
+    """Remove what ended longer ago than this, in small steps; `progress` hears how many went."""
+    removed = run_count = 0
+    for status in sorted(states.TERMINAL):
+        after: int | None = 0
+        while after is not None:
+            step = scheduler.store.write(
+                partial(_step, status=status, after=after, older_than_s=older_than_s)
+            )
+            for run_id in step.run_ids:
+                shutil.rmtree(scheduler.data / log_files.folder(run_id), ignore_errors=True)
+            removed += step.removed
+            run_count += len(step.run_ids)
+            progress(removed)
+            after = step.after
+    return Collected(jobs=removed, runs=run_count)
+
+
+def _step(tx: Transaction, *, status: JobStatus, after: int, older_than_s: float) -> _Step:
+    until = tx.now_ms - int(older_than_s * 1000)
+    rows = tx.rows("ended_from", status=status, after=after, count=BATCH)
+    chains = {abs(row["chain"]) for row in rows if row["finished_at"] <= until}
+    gone = _removable(tx, chains, until)
+    # What was made later cannot have ended earlier: the newest jobs are never walked through.
+    more = len(rows) == BATCH and rows[-1]["created_at"] <= until
+    return _Step(
+        removed=len(gone),
+        run_ids=_remove(tx, gone) if gone else [],
+        after=rows[-1]["number"] if more else None,
+    )
+
+
+def _removable(tx: Transaction, chains: Collection[int], until: int) -> list[JobRecord]:
+    """All links of those chains that ended long ago as a whole and that nobody refers to."""
+    if not chains:
+        return []
+    both = records.listed([*chains, *(-chain for chain in chains)])
+    links = [records.job(row) for row in tx.rows("chain_members", chains=both)]
+    kept = {
+        abs(link.chain) for link in links if link.finished_at is None or link.finished_at > until
+    }
+    kept |= {abs(row["chain"]) for row in tx.rows("chains_that_active_jobs_follow", chains=both)}
+    kept |= _needed(tx, links) | _in_groups(tx, links, until) | _untold(tx, links)
+    return [link for link in links if abs(link.chain) not in kept]
+
+
+def _needed(tx: Transaction, links: Sequence[JobRecord]) -> set[int]:
+    """Chains that make something which a job that is not over needs."""
+    makers: dict[str, set[int]] = {}
+    for link in links:
+        for name in (*link.terms.produces, f"job:{link.job_id}"):
+            makers.setdefault(name, set()).add(abs(link.chain))
+    rows = tx.rows("artifacts_that_active_jobs_need", artifacts=records.listed(makers))
+    return {chain for row in rows for chain in makers[row["artifact"]]}
+
+
+def _in_groups(tx: Transaction, links: Sequence[JobRecord], until: int) -> set[int]:
+    """Chains whose group is not over, or not for long enough."""
+    group_ids = {link.group_id for link in links if link.group_id}
+    rows = tx.rows("groups_in_use", group_ids=records.listed(group_ids), until=until)
+    used = {row["group_id"] for row in rows}
+    return {abs(link.chain) for link in links if link.group_id in used}
+
+
+def _untold(tx: Transaction, links: Sequence[JobRecord]) -> set[int]:
+    """Chains about which somebody is still to be told."""
+    numbers = records.listed(link.number for link in links)
+    rows = tx.rows("jobs_with_undelivered_messages", numbers=numbers)
+    untold = {row["job_number"] for row in rows}
+    return {abs(link.chain) for link in links if link.number in untold}
+
+
+def _remove(tx: Transaction, gone: Sequence[JobRecord]) -> list[str]:
+    """Delete the jobs and everything about them; answers their runs, whose logs lie in files."""
+    numbers = records.listed(link.number for link in gone)
+    run_rows = tx.rows("payloads_of_runs", numbers=numbers)
+    payloads = {link.payload_id for link in gone} | {row["payload_id"] for row in run_rows}
+    tx.many("delete_tag", _pairs(gone, "tag", "tags"))
+    tx.many("delete_need", _pairs(gone, "artifact", "needs"))
+    tx.many("delete_product", _pairs(gone, "artifact", "produces"))
+    for query in (
+        "delete_dependencies",
+        "delete_deliveries",
+        "delete_events",
+        "delete_runs",
+        "delete_jobs",
+    ):
+        tx.do(query, numbers=numbers)
+    tx.do("delete_payloads", payload_ids=records.listed(payloads))
+    group_ids = {link.group_id for link in gone if link.group_id}
+    tx.do("delete_empty_groups", group_ids=records.listed(group_ids))
+    return [row["run_id"] for row in run_rows]
+
+
+def _pairs(gone: Sequence[JobRecord], column: str, terms: str) -> list[dict[str, object]]:
+    return [
+        {column: value, "job_number": link.number}
+        for link in gone
+        for value in getattr(link.terms, terms)
+    ]

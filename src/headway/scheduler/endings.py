@@ -1,0 +1,24 @@
+"""How a job ended, before the consequences are drawn."""
+
+import msgspec
+
+from headway.domain.jobs import WaitReason
+from headway.domain.runs import RunStatus
+from headway.domain.states import JobStatus
+from headway.storage.records import JobRecord
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that has just ended, as it was before, with what it came to."""
+
+    record: JobRecord
+    status: JobStatus
+    reason: WaitReason | None = None
+    run_id: str | None = None
+    run_status: RunStatus | None = None
+    error: str | None = None
+    exit_code: int | None = None
+    artifacts: tuple[str, ...] = ()
+    started_at: int | None = None
+    progress: str | None = None
+    retry: bool = True

@@ -1,0 +1,86 @@
+"""Questions about jobs and about the whole: how they are shown, why they wait, how it goes."""
+
+from headway.domain import moments, states
+from headway.domain.answers import (
+    CurrentJob,
+    Paused,
+    QueueCount,
+    QueueStatus,
+    SchedulerStatus,
+    Totals,
+)
+from headway.domain.states import JobStatus
+from headway.scheduler.lane_gates import known_workers
+from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.views import view, views
+from headway.scheduler.why import why
+from headway.storage import codec, reservations
+from headway.storage.transaction import Transaction
+
+__all__ = ["known_workers", "queue_status", "status", "view", "views", "why"]
+
+RECOVERY = "recovery"
+"""The fact that keeps what the last recovery found."""
+
+
+def status(scheduler: Scheduler, tx: Transaction) -> SchedulerStatus:
+    """The whole at a glance."""
+    recovery = tx.row("fact", name=RECOVERY)
+    return SchedulerStatus(
+        running=any(worker.alive for worker in known_workers(scheduler, tx)),
+        current_jobs=_current_jobs(tx),
+        queue_length=sum(row["count"] for row in tx.rows("count_waiting")),
+        totals=_totals(tx),
+        active_reservation=reservations.active(tx),
+        recovery=codec.load(recovery["value"]) if recovery else None,
+    )
+
+
+def _current_jobs(tx: Transaction) -> tuple[CurrentJob, ...]:
+    return tuple(
+        CurrentJob(
+            job_id=row["job_id"],
+            number=row["job_number"],
+            job_type=row["job_type"],
+            queue=row["queue"],
+            worker_id=row["worker_id"],
+            started_at=moments.from_millis(row["started_at"]),
+        )
+        for row in tx.rows("live_leases")
+    )
+
+
+def _totals(tx: Transaction) -> Totals:
+    counts: dict[str, int] = {}
+    for row in tx.rows("totals"):
+        ended = JobStatus(row["status"])
+        blocked = ended in (states.BLOCKED_BY_DEPENDENCY, states.BLOCKED_BY_APPROVAL)
+        word = "blocked" if blocked else ended.lower()
+        counts[word] = counts.get(word, 0) + row["count"]
+    return Totals(**counts)
+
+
+def queue_status(tx: Transaction) -> QueueStatus:
+    """How many jobs wait for what, and what is paused."""
+    waiting = [
+        QueueCount(
+            queue=row["queue"],
+            status=JobStatus(row["status"]),
+            reason=row["reason"],
+            count=row["count"],
+            oldest=moments.from_millis(row["oldest"]),
+        )
+        for row in tx.rows("waiting_by_queue")
+    ]
+    return QueueStatus(
+        length=sum(one.count for one in waiting),
+        paused=tuple(
+            Paused(
+                queue=row["queue"] or None,
+                job_type=row["job_type"] or None,
+                since=moments.from_millis(row["since"]),
+            )
+            for row in tx.rows("pauses")
+        ),
+        waiting=tuple(waiting),
+    )

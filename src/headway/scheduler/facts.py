@@ -1,0 +1,190 @@
+"""What the gates look at, gathered for many jobs at once."""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+
+from headway.domain import artifacts, moments
+from headway.domain.gates.after import Predecessor
+from headway.domain.gates.artifacts import Need, Producer
+from headway.domain.gates.locks import Holder
+from headway.domain.jobs import Mode, Policy
+from headway.domain.states import SUCCEEDED
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import jobs, records
+from headway.storage.jobs import ChainEnd
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Row, Transaction
+
+HEAD = "head:"
+
+
+class Facts:
+    """What the gates may ask about some jobs. Files and branches are looked at once each."""
+
+    def __init__(self, scheduler: Scheduler, tx: Transaction) -> None:
+        self.now: datetime = tx.now
+        self._scheduler = scheduler
+        self._tx = tx
+        self._dependencies: dict[int, list[Row]] = {}
+        self._ends: dict[int, ChainEnd] = {}
+        self._producers: dict[str, list[Row]] = {}
+        self._markers: set[str] = set()
+        self._present: dict[str, bool] = {}
+        self._heads: dict[str, str | None] = {}
+        self._holders: dict[str, list[Holder]] = {}
+        self._first_exclusive: dict[str, tuple[tuple[int, int, int], Holder]] = {}
+
+    def load(self, waiting: Sequence[JobRecord], *, everything: bool = False) -> None:
+        """Read what these jobs need; met dependencies only when everything is wanted."""
+        self._load_dependencies([one for one in waiting if one.open_deps or everything], everything)
+        gated = [one for one in waiting if one.gated]
+        self._load_artifacts({need for one in gated for need in one.terms.needs})
+        self._load_locks({lock.key for one in gated for lock in one.terms.locks})
+
+    def predecessors(self, record: JobRecord) -> list[Predecessor]:
+        """The dependencies that are not met, or all of them if all were loaded."""
+        found = []
+        named = {one.number: one.job for one in record.terms.after}
+        for row in self._dependencies.get(record.number, ()):
+            end = self._ends.get(row["chain"])
+            found.append(
+                Predecessor(
+                    job=named[row["chain"]],
+                    policy=Policy(row["policy"]),
+                    status=end.status if end else None,
+                    detail=end.detail if end else None,
+                )
+            )
+        return found
+
+    def needs(self, record: JobRecord) -> list[Need]:
+        """The needed artifacts in order, with who makes them."""
+        return [
+            Need(
+                artifact=name,
+                present=self.is_present(name),
+                producers=tuple(
+                    Producer(job=row["job_id"], status=self._ends[row["chain"]].status)
+                    for row in self._producers.get(name, ())
+                    if row["number"] != record.number
+                ),
+            )
+            for name in record.terms.needs
+        ]
+
+    def is_present(self, name: str) -> bool:
+        """Whether an artifact is there, in the workspace or by the database's word."""
+        if name not in self._present:
+            probe = artifacts.parse(name, self._scheduler.kinds).probe
+            self._present[name] = (
+                name in self._markers
+                or any(
+                    isinstance(one, artifacts.JobSucceeded) and self._succeeded(one.job)
+                    for one in probe
+                )
+                or self._scheduler.workspace.has(probe)
+            )
+        return self._present[name]
+
+    def head(self, record: JobRecord) -> str | None:
+        """Where the branch is that the job is pinned to."""
+        pin = record.terms.pinned_head
+        if pin is None:
+            return None
+        if pin.branch not in self._heads:
+            self._heads[pin.branch] = self._scheduler.workspace.head(pin.branch)
+        return self._heads[pin.branch]
+
+    def head_matches(self, record: JobRecord) -> bool:
+        """Whether the branch is at the commit the job is pinned to."""
+        pin = record.terms.pinned_head
+        return pin is None or self._scheduler.workspace.head_matches(pin.branch, pin.commit)
+
+    def holders(self, record: JobRecord) -> list[Holder]:
+        """Who holds the locks that the job wants."""
+        return [one for lock in record.terms.locks for one in self._holders.get(lock.key, ())]
+
+    def ahead(self, record: JobRecord) -> list[Holder]:
+        """Exclusive waiters for the job's locks that stand before it in the queue."""
+        found = []
+        for lock in record.terms.locks:
+            first = self._first_exclusive.get(lock.key)
+            if first is not None and first[0] < record.order:
+                found.append(first[1])
+        return found
+
+    def hold(self, record: JobRecord) -> None:
+        """The job takes its locks, for those that are looked at after it."""
+        for lock in record.terms.locks:
+            holder = Holder(key=lock.key, mode=lock.mode, job=record.job_id, since=self.now)
+            self._holders.setdefault(lock.key, []).append(holder)
+
+    def watched(self, record: JobRecord) -> list[str]:
+        """What must be looked at again and again for this job, because it cannot notify."""
+        pin = record.terms.pinned_head
+        files = [
+            name
+            for name in record.terms.needs
+            if not self.is_present(name) and _is_outside(self._scheduler, name)
+        ]
+        return [*files, HEAD + pin.branch] if pin and not self.head_matches(record) else files
+
+    def _succeeded(self, job: str) -> bool:
+        numbers = jobs.find_numbers(self._tx, [job])
+        if not numbers:
+            return False
+        chain = jobs.read(self._tx, list(numbers.values()))[0].chain
+        return jobs.chain_ends(self._tx, [chain])[chain].status is SUCCEEDED
+
+    def _load_dependencies(self, waiting: Sequence[JobRecord], everything: bool) -> None:
+        if not waiting:
+            return
+        numbers = records.listed(one.number for one in waiting)
+        for row in self._tx.rows("dependencies_of", numbers=numbers):
+            if everything or not row["met"]:
+                self._dependencies.setdefault(row["job_number"], []).append(row)
+        self._load_ends(row["chain"] for rows in self._dependencies.values() for row in rows)
+
+    def _load_artifacts(self, names: Collection[str]) -> None:
+        if not names:
+            return
+        listed = records.listed(names)
+        self._markers = {
+            row["artifact"] for row in self._tx.rows("present_markers", artifacts=listed)
+        }
+        for row in self._tx.rows("producers", artifacts=listed):
+            self._producers.setdefault(row["artifact"], []).append(row)
+        self._load_ends(row["chain"] for rows in self._producers.values() for row in rows)
+
+    def _load_ends(self, chains: Iterable[int]) -> None:
+        self._ends.update(jobs.chain_ends(self._tx, set(chains) - self._ends.keys()))
+
+    def _load_locks(self, keys: Collection[str]) -> None:
+        if not keys:
+            return
+        listed = records.listed(keys)
+        for row in self._tx.rows("holders", keys=listed):
+            holder = Holder(
+                key=row["key"],
+                mode=Mode(row["mode"]),
+                job=row["job_id"],
+                since=moments.from_millis(row["since"]),
+            )
+            self._holders.setdefault(row["key"], []).append(holder)
+        for row in self._tx.rows("first_exclusive_waiter", keys=listed):
+            order = (-row["priority"], row["position"], row["job_number"])
+            holder = Holder(key=row["key"], mode=Mode.EXCLUSIVE, job=row["job_id"])
+            self._first_exclusive[row["key"]] = (order, holder)
+
+
+def gather(scheduler: Scheduler, tx: Transaction, waiting: Sequence[JobRecord]) -> Facts:
+    """The facts about some jobs."""
+    facts = Facts(scheduler, tx)
+    facts.load(waiting)
+    return facts
+
+
+def _is_outside(scheduler: Scheduler, name: str) -> bool:
+    """Whether an artifact lies outside the database."""
+    inside = (artifacts.JobSucceeded, artifacts.Marker)
+    return any(not isinstance(one, inside) for one in artifacts.parse(name, scheduler.kinds).probe)

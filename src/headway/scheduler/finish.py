@@ -1,0 +1,166 @@
+"""Finishing: an outcome and all it frees, in one transaction."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from headway.domain import errors, states
+from headway.domain.leases import LeaseState
+from headway.domain.runs import Outcome, RunStatus
+from headway.domain.states import JobStatus
+from headway.scheduler import settle
+from headway.scheduler.endings import Ended
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import codec, jobs, records
+from headway.storage.events import Chronicle
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Row, Transaction
+
+LEASE_EXPIRED = "lease expired"
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker's word on how a run ended."""
+
+    lease_id: str
+    outcome: Outcome
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a report: the job's end, or the error that refused it."""
+
+    lease_id: str
+    status: JobStatus | None = None
+    error: errors.HeadwayError | None = None
+
+
+def finish(
+    scheduler: Scheduler, tx: Transaction, worker_id: str, reports: Sequence[Report]
+) -> list[Answer]:
+    """End a worker's runs. The lease is consumed first: without it nothing changes."""
+    wanted = {report.lease_id: report for report in reports}
+    rows = tx.rows("consume_leases", lease_ids=records.listed(wanted), worker_id=worker_id)
+    consumed = {row["lease_id"] for row in rows}
+    found = {one.number: one for one in jobs.read(tx, [row["job_number"] for row in rows])}
+    chronicle = Chronicle(tx)
+    ended = [
+        _ended(found[row["job_number"]], wanted[row["lease_id"]].outcome, row["progress"])
+        for row in rows
+    ]
+    close_runs(tx, [(one, wanted[str(one.run_id)].outcome) for one in ended], LeaseState.RELEASED)
+    settle.settle(scheduler, tx, chronicle, ended=ended)
+    chronicle.write()
+    answers = {
+        str(one.run_id): Answer(lease_id=str(one.run_id), status=one.status) for one in ended
+    }
+    late = [report for lease_id, report in wanted.items() if lease_id not in consumed]
+    answers.update(_late_answers(tx, worker_id, late))
+    return [answers[report.lease_id] for report in reports]
+
+
+def status_of(record: JobRecord, outcome: Outcome) -> JobStatus:
+    """What a run's outcome makes of its job; a cancelled one is CANCELLED whatever it was."""
+    if record.cancel is not None:
+        return states.CANCELLED
+    if outcome.timed_out:
+        return states.TIMEOUT
+    return {
+        RunStatus.COMPLETED: states.SUCCEEDED,
+        RunStatus.FAILED: states.FAILED,
+        RunStatus.SKIPPED: states.SKIPPED,
+    }[outcome.status]
+
+
+def close_runs(
+    tx: Transaction, ended: Sequence[tuple[Ended, Outcome]], lease_state: LeaseState
+) -> None:
+    """Write the outcomes down; a run that has ended is never touched again."""
+    tx.many(
+        "close_run",
+        [
+            {
+                "run_id": one.run_id,
+                "run_status": outcome.status.value,
+                "finished_at": tx.now_ms,
+                "exit_code": outcome.exit_code,
+                "error": outcome.error,
+                "result": None if outcome.result is None else codec.dump(outcome.result),
+                "artifacts": codec.dump(outcome.artifacts) if outcome.artifacts else None,
+                "lease_state": lease_state.value,
+                "report_hash": report_hash(outcome),
+            }
+            for one, outcome in ended
+        ],
+    )
+
+
+def report_hash(outcome: Outcome) -> str | None:
+    """Tells the same report from another one; a plain success needs no hash."""
+    if outcome == PLAIN_SUCCESS:
+        return None
+    return hashlib.sha256(msgspec.json.encode(outcome, order="sorted")).hexdigest()
+
+
+PLAIN_SUCCESS = Outcome(status=RunStatus.COMPLETED)
+
+
+def _ended(record: JobRecord, outcome: Outcome, progress: str | None) -> Ended:
+    return Ended(
+        record=record,
+        status=status_of(record, outcome),
+        run_id=record.run_id,
+        run_status=outcome.status,
+        error=outcome.error,
+        exit_code=outcome.exit_code,
+        artifacts=outcome.artifacts,
+        progress=progress,
+        retry=outcome.retry,
+    )
+
+
+def _late_answers(tx: Transaction, worker_id: str, late: Sequence[Report]) -> Mapping[str, Answer]:
+    """Reports without a live lease: the same one again is answered, any other is refused."""
+    if not late:
+        return {}
+    rows = tx.rows("run_reports", run_ids=records.listed(report.lease_id for report in late))
+    runs = {row["run_id"]: row for row in rows}
+    found = {one.number: one for one in jobs.read(tx, [row["job_number"] for row in rows])}
+    return {
+        report.lease_id: _late_answer(report, worker_id, runs.get(report.lease_id), found)
+        for report in late
+    }
+
+
+def _late_answer(
+    report: Report, worker_id: str, run: Row | None, found: Mapping[int, JobRecord]
+) -> Answer:
+    error: errors.HeadwayError
+    if run is None or run["lease_state"] is None:
+        error = errors.NotFound("lease", report.lease_id)
+    elif run["worker_id"] != worker_id:
+        error = errors.ForeignLease(report.lease_id)
+    elif run["lease_state"] == LeaseState.RELEASED and (
+        run["report_hash"] == report_hash(report.outcome)
+    ):
+        return Answer(lease_id=report.lease_id, status=found[run["job_number"]].status)
+    else:
+        error = errors.LeaseEnded(report.lease_id, run["lease_state"])
+    return Answer(lease_id=report.lease_id, error=error)
+
+
+def abandon(
+    scheduler: Scheduler,
+    tx: Transaction,
+    chronicle: Chronicle,
+    leases: Sequence[Mapping[str, Any]],
+    outcome: Outcome,
+) -> list[Ended]:
+    """End runs whose worker is gone or late. The lease is consumed here too: it happens once."""
+    rows = tx.rows("abandon_leases", lease_ids=records.listed(row["lease_id"] for row in leases))
+    found = {record.number: record for record in jobs.read(tx, [row["job_number"] for row in rows])}
+    ended = [_ended(found[row["job_number"]], outcome, row["progress"]) for row in rows]
+    close_runs(tx, [(one, outcome) for one in ended], LeaseState.EXPIRED)
+    settle.settle(scheduler, tx, chronicle, ended=ended)
+    return ended

@@ -1,0 +1,93 @@
+"""What a member's end means for its group."""
+
+from collections.abc import Sequence
+
+from headway.domain import events, groups, states
+from headway.domain.groups import PREDECESSOR_FAILED, GroupStatus, Member, OnFailure, Verdict
+from headway.domain.jobs import WaitReason
+from headway.domain.runs import RunStatus
+from headway.scheduler.endings import Ended
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import jobs
+from headway.storage.events import Chronicle
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Row, Transaction
+
+
+def decide(
+    scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, final: Sequence[Ended]
+) -> list[Ended]:
+    """Members that end because another failed for good; groups that are complete are marked so."""
+    stopped: list[Ended] = []
+    for group_id in dict.fromkeys(one.record.group_id for one in final if one.record.group_id):
+        group = tx.row("group_by_id", group_id=group_id)
+        if group is None:
+            continue
+        failed = [one for one in final if one.record.group_id == group_id and _failed(one)]
+        if failed:
+            stopped += _stop_others(scheduler, tx, group, failed[0])
+        if not stopped:
+            _mark_ended(tx, chronicle, group)
+    return stopped
+
+
+def _failed(one: Ended) -> bool:
+    """A cancelled member is somebody's wish, not a failure."""
+    return one.status in states.FAILURE and one.status is not states.CANCELLED
+
+
+def _stop_others(scheduler: Scheduler, tx: Transaction, group: Row, failed: Ended) -> list[Ended]:
+    member = Member(job_id=failed.record.job_id, number=failed.record.number, status=failed.status)
+    verdict = scheduler.group_failure.on_member_failed(OnFailure(group["on_failure"]), member)
+    if verdict is Verdict.CONTINUE:
+        return []
+    numbers = [row["number"] for row in tx.rows("group_members", group_id=group["group_id"])]
+    rest = [
+        record
+        for record in jobs.read(tx, numbers)
+        if record.number != failed.record.number and record.status in states.WAITING | states.CLAIMS
+    ]
+    return [_end(scheduler, tx, record, verdict) for record in rest]
+
+
+def _end(scheduler: Scheduler, tx: Transaction, record: JobRecord, verdict: Verdict) -> Ended:
+    reason = WaitReason(kind="group", detail=PREDECESSOR_FAILED)
+    if verdict is Verdict.STOP:
+        return Ended(record=record, status=states.CANCELLED, reason=reason, retry=False)
+    run_id = scheduler.new_id(tx.now)
+    tx.many("insert_ended_run", [skipped_run(tx, record, run_id, PREDECESSOR_FAILED)])
+    return Ended(
+        record=record,
+        status=states.SKIPPED,
+        reason=reason,
+        run_id=run_id,
+        run_status=RunStatus.SKIPPED,
+        error=PREDECESSOR_FAILED,
+        started_at=tx.now_ms,
+        retry=False,
+    )
+
+
+def skipped_run(tx: Transaction, record: JobRecord, run_id: str, error: str) -> dict[str, object]:
+    """A run that is recorded although nothing ran."""
+    return {
+        "run_id": run_id,
+        "number": record.number,
+        "attempt": record.attempt,
+        "generation": record.generation,
+        "run_status": RunStatus.SKIPPED,
+        "payload_id": record.payload_id,
+        "worker_id": record.worker_id,
+        "started_at": tx.now_ms,
+        "finished_at": tx.now_ms,
+        "error": error,
+    }
+
+
+def _mark_ended(tx: Transaction, chronicle: Chronicle, group: Row) -> None:
+    rows = tx.rows("group_members", group_id=group["group_id"])
+    chains = jobs.chain_ends(tx, {row["chain"] for row in rows})
+    status = groups.status_of([end.status for end in chains.values()])
+    if status in (GroupStatus.COMPLETED, GroupStatus.PARTIAL, GroupStatus.CANCELLED):
+        tx.do("end_group", group_id=group["group_id"], ended_at=tx.now_ms)
+        chronicle.add(events.GROUP_ENDED, None, {"group_id": group["group_id"], "status": status})

@@ -1,0 +1,154 @@
+"""New jobs into the store: the one place where a job begins, submitted or retried."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from headway.domain import events, moments, states
+from headway.domain.gates import Closed, after, time
+from headway.domain.gates.after import Predecessor
+from headway.domain.jobs import Approval, Policy, Terms
+from headway.domain.states import JobStatus
+from headway.storage import codec, jobs
+from headway.storage.events import Chronicle
+from headway.storage.transaction import DUE, READY, Transaction
+
+
+class NewJob(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a job begins with. Times are in milliseconds."""
+
+    number: int
+    job_id: str
+    lane_id: int
+    payload_id: int
+    params: str | None
+    priority: int
+    position: int
+    terms: Terms
+    scheduled_for: int | None
+    chain: int
+    retry_of: int | None = None
+    attempt: int = 0
+    template_id: str | None = None
+    schedule_id: str | None = None
+    fire_time: int | None = None
+    group_id: str | None = None
+    group_place: int | None = None
+    unique_key: str | None = None
+    idempotency_key: str | None = None
+    request_hash: str | None = None
+    dedup_key: str | None = None
+
+    @property
+    def gated(self) -> bool:
+        """Whether gates beyond time and other jobs must be looked at."""
+        terms = self.terms
+        return bool(terms.needs or terms.locks or terms.pinned_head or terms.approval)
+
+
+def insert(tx: Transaction, new_jobs: Sequence[NewJob], chronicle: Chronicle) -> list[int]:
+    """Write the jobs; answers those whose gates must still be looked at."""
+    statuses = _statuses(tx, new_jobs)
+    rows, to_admit = [], []
+    for job in new_jobs:
+        closed, open_deps = _first_gates(tx, job, statuses)
+        rows.append(_row(tx, job, closed, open_deps))
+        if (closed is None and job.gated) or (closed is not None and closed.forever):
+            to_admit.append(job.number)
+        chronicle.add(events.SUBMITTED, job.number, {"status": rows[-1]["status"]})
+    payloads = [
+        {"payload_id": job.payload_id, "body": job.params}
+        for job in new_jobs
+        if job.params is not None
+    ]
+    jobs.insert(tx, rows, payloads)
+    _insert_edges(tx, new_jobs, statuses)
+    tx.wake(READY, DUE)
+    return to_admit
+
+
+def _statuses(tx: Transaction, new_jobs: Sequence[NewJob]) -> dict[int, JobStatus]:
+    """Where the chains stand that these jobs come after; this batch's have just begun."""
+    chains = {one.number for job in new_jobs for one in job.terms.after}
+    own = {job.number for job in new_jobs} & chains
+    ends = jobs.chain_ends(tx, chains - own)
+    return {
+        **{chain: end.status for chain, end in ends.items()},
+        **dict.fromkeys(own, states.QUEUED),
+    }
+
+
+def _first_gates(
+    tx: Transaction, job: NewJob, statuses: Mapping[int, JobStatus]
+) -> tuple[Closed | None, int]:
+    """The gates of time and of other jobs, and how many of those are not met."""
+    late = time.check(moments.maybe_from_millis(job.scheduled_for), tx.now)
+    waits = [one for one in job.terms.after if not _is_met(statuses.get(one.number), one.policy)]
+    if late or not waits:
+        return late, len(waits)
+    predecessors = [
+        Predecessor(job=one.job, policy=one.policy, status=statuses.get(one.number))
+        for one in waits
+    ]
+    return after.check(predecessors), len(waits)
+
+
+def _is_met(status: JobStatus | None, policy: Policy) -> bool:
+    return status in states.TERMINAL and after.satisfies(status, policy)
+
+
+def _row(tx: Transaction, job: NewJob, closed: Closed | None, open_deps: int) -> dict[str, Any]:
+    waiting = closed is not None and not closed.forever
+    status = closed.status if closed is not None and waiting else states.QUEUED
+    late = closed is not None and closed.status is states.QUEUED
+    row = {name: getattr(job, name) for name in _PLAIN}
+    row.update(
+        terms=codec.dump_terms(job.terms),
+        status=status.value,
+        due_at=job.scheduled_for if late else None,
+        open_deps=open_deps,
+        gated=int(job.gated),
+        approval=Approval.PENDING.value if job.terms.approval else None,
+        wait_kind=closed.kind if closed is not None and waiting else None,
+        wait_detail=closed.detail if closed is not None and waiting else None,
+        waited_on=codec.dump([closed.kind]) if closed is not None and waiting else "[]",
+        created_at=tx.now_ms,
+        queued_at=None if closed or job.gated else tx.now_ms,
+    )
+    return row
+
+
+_PLAIN = [name for name in NewJob.__struct_fields__ if name not in ("terms", "params")]
+
+
+def _insert_edges(
+    tx: Transaction, new_jobs: Sequence[NewJob], statuses: Mapping[int, JobStatus]
+) -> None:
+    tx.many(
+        "insert_dependency",
+        [
+            {
+                "job_number": job.number,
+                "chain": one.number,
+                "policy": one.policy.value,
+                "met": int(_is_met(statuses.get(one.number), one.policy)),
+            }
+            for job in new_jobs
+            for one in job.terms.after
+        ],
+    )
+    tx.many("insert_need", _edges(new_jobs, "needs"))
+    tx.many("insert_product", _edges(new_jobs, "produces"))
+    tx.many(
+        "insert_tag",
+        [{"tag": tag, "job_number": job.number} for job in new_jobs for tag in job.terms.tags],
+    )
+
+
+def _edges(new_jobs: Sequence[NewJob], side: str) -> list[dict[str, Any]]:
+    return [
+        {"artifact": artifact, "job_number": job.number}
+        for job in new_jobs
+        for artifact in getattr(job.terms, side)
+    ]

@@ -1,0 +1,46 @@
+"""The gates that close a whole lane at once: limits, pauses, reservations, missing workers."""
+
+from headway.domain.gates import Closed, Gate, pause, worker
+from headway.domain.gates import limits as limits_gate
+from headway.domain.jobs import Lane
+from headway.domain.workers import Worker
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import limits, reservations, workers
+from headway.storage.transaction import Transaction
+
+TTLS_UNTIL_GONE = 3
+"""A worker that was not heard of for so many lease times is gone."""
+
+
+class LaneGates:
+    """Looked at once for each lane, however many jobs of it are shown."""
+
+    def __init__(self, scheduler: Scheduler, tx: Transaction, *, with_users: bool = False) -> None:
+        self._concurrency = scheduler.concurrency
+        self._rooms = limits.rooms(tx, scheduler.concurrency, with_users=with_users)
+        self._pauses = limits.pauses(tx)
+        self._reserved_by = reservations.waiting_holder(tx)
+        self._workers = known_workers(scheduler, tx)
+        self._seen: dict[object, Closed | None] = {}
+
+    def first_closed(self, lane: Lane) -> Closed | None:
+        """The first of these gates that is closed for a lane."""
+        key = (lane.queue, lane.job_type, lane.cost_units, lane.requires, *lane.limits.items())
+        if key not in self._seen:
+            self._seen[key] = next(iter(self.closed(lane).values()), None)
+        return self._seen[key]
+
+    def closed(self, lane: Lane, *, claimed: bool = False) -> dict[Gate, Closed]:
+        """Those of these gates that are closed; a claimed job has its worker and its slot."""
+        verdicts = {
+            Gate.LIMITS: limits_gate.check(self._concurrency.uses(lane), self._rooms),
+            Gate.PAUSE: pause.check(lane, self._pauses, None if claimed else self._reserved_by),
+            Gate.WORKER: None if claimed else worker.check(lane, self._workers),
+        }
+        return {gate: closed for gate, closed in verdicts.items() if closed is not None}
+
+
+def known_workers(scheduler: Scheduler, tx: Transaction) -> list[Worker]:
+    """Every registered worker, and whether it is alive."""
+    oldest = tx.now_ms - int(TTLS_UNTIL_GONE * scheduler.rules.lease_ttl_s * 1000)
+    return workers.all_known(tx, lambda row: bool(row["last_seen"] > oldest))

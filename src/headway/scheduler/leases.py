@@ -1,0 +1,275 @@
+"""Leases: granted, denied, renewed, expired."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from headway.domain import errors, events, leases, moments, states
+from headway.domain.gates import limits as limits_gate
+from headway.domain.gates import pause
+from headway.domain.leases import Lease, LeaseState
+from headway.domain.limits import Room
+from headway.domain.runs import Outcome, RunStatus
+from headway.domain.workers import Abilities
+from headway.scheduler import admit, finish, settle, start
+from headway.scheduler.dispatch import Candidate, ClaimRequest
+from headway.scheduler.facts import gather
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import codec, jobs, limits, records
+from headway.storage.events import Chronicle
+from headway.storage.records import JobRecord
+from headway.storage.transaction import DUE, READY, Row, Transaction
+
+BATCH = 1000
+
+
+class Granted(msgspec.Struct, frozen=True, kw_only=True):
+    """The job runs."""
+
+    lease: Lease
+
+
+class Denied(msgspec.Struct, frozen=True, kw_only=True):
+    """Come back later; the job keeps its place."""
+
+    retry_after_ms: int
+    reason: str
+
+
+class Beat(msgspec.Struct, frozen=True, kw_only=True):
+    """A sign of life, with how far the run says it is."""
+
+    lease_id: str
+    progress: float | None = None
+    message: str | None = None
+
+
+class BeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """How long the lease lasts now and whether the run should end, or why the beat was refused."""
+
+    lease_id: str
+    expires_at: datetime | None = None
+    cancel: str | None = None
+    error: errors.HeadwayError | None = None
+
+
+def prepare(scheduler: Scheduler, tx: Transaction, reference: str, worker_id: str) -> int:
+    """The worker sets up its runtime: its claim lasts longer."""
+    record = _claimed(tx, reference, worker_id)
+    if not states.allows(record.status, states.PREPARING) and record.status is not states.PREPARING:
+        raise errors.IllegalMove(record.number, record.status, states.PREPARING)
+    _keep_claim(scheduler, tx, record, status=states.PREPARING)
+    chronicle = Chronicle(tx)
+    chronicle.add(events.PREPARING, record.number, {"worker_id": worker_id})
+    chronicle.write()
+    return record.number
+
+
+def request(
+    scheduler: Scheduler, tx: Transaction, reference: str, worker_id: str, ttl_s: float | None
+) -> Granted | Denied:
+    """Start a claimed job if every gate is open now; otherwise say when to come back."""
+    record = _claimed(tx, reference, worker_id)
+    chronicle = Chronicle(tx)
+    denied = _reason_to_deny(scheduler, tx, record)
+    if denied is None:
+        lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
+        row = {name: getattr(record, name) for name in _CANDIDATE}
+        candidate = Candidate(row=row, lane_id=record.lane_id, lane=lane, terms=record.terms)
+        wanted = ClaimRequest(worker_id=worker_id, abilities=Abilities(), ttl_s=ttl_s)
+        started = start.start(scheduler, tx, chronicle, wanted, [candidate])[0]
+        chronicle.write()
+        assert started.lease is not None
+        return Granted(lease=started.lease)
+    kind, reason, fullness = denied
+    if record.status is not states.LEASE_PENDING or record.wait_detail != reason:
+        chronicle.add(events.LEASE_DENIED, record.number, {"reason": reason})
+    chronicle.write()
+    _keep_claim(
+        scheduler,
+        tx,
+        record,
+        status=states.LEASE_PENDING,
+        kind=kind,
+        detail=reason,
+        denials=record.denials + 1,
+    )
+    jitter = scheduler.chance.random()
+    return Denied(
+        retry_after_ms=leases.back_off_ms(record.denials, fullness, jitter), reason=reason
+    )
+
+
+_CANDIDATE = ("number", "job_id", "payload_id", "priority", "position", "attempt", "generation")
+
+
+def _reason_to_deny(
+    scheduler: Scheduler, tx: Transaction, record: JobRecord
+) -> tuple[str, str, float] | None:
+    """Which gate is closed for a claimed job, with how full the fullest limit is."""
+    facts = gather(scheduler, tx, [record])
+    if closed := admit.first_closed(record, facts):
+        return closed.kind, closed.detail, 1.0
+    lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
+    rooms = limits.rooms(tx, scheduler.concurrency)
+    uses = scheduler.concurrency.uses(lane)
+    if closed := limits_gate.check(uses, rooms):
+        return (
+            closed.kind,
+            closed.detail,
+            max(_fullness(rooms[name]) for name in uses if name in rooms),
+        )
+    if closed := pause.check(lane, limits.pauses(tx), None):
+        return closed.kind, closed.detail, 1.0
+    return None
+
+
+def _fullness(room: Room) -> float:
+    return 1.0 if not room.size else room.used / room.size
+
+
+def _claimed(tx: Transaction, reference: str, worker_id: str) -> JobRecord:
+    record = jobs.read_one(tx, reference)
+    if record.status not in states.CLAIMS:
+        raise errors.IllegalMove(record.number, record.status, states.RUNNING)
+    if record.worker_id != worker_id:
+        raise errors.Forbidden(f"job {record.number} is claimed by another worker")
+    return record
+
+
+def _keep_claim(
+    scheduler: Scheduler,
+    tx: Transaction,
+    record: JobRecord,
+    *,
+    status: states.JobStatus,
+    kind: str | None = None,
+    detail: str | None = None,
+    denials: int = 0,
+) -> None:
+    tx.do(
+        "claim_job",
+        number=record.number,
+        status=status,
+        worker_id=record.worker_id,
+        claim_expires_at=tx.now_ms + int(scheduler.rules.claim_ttl_s * 1000),
+        wait_kind=kind,
+        wait_detail=detail,
+        denials=denials,
+        limited_since=(record.limited_since or tx.now_ms) if kind == "limits" else None,
+    )
+    tx.wake(DUE)
+
+
+def heartbeat(
+    scheduler: Scheduler, tx: Transaction, worker_id: str, beats: Sequence[Beat]
+) -> list[BeatAnswer]:
+    """Renew leases, many at once; each is answered for itself."""
+    rows = tx.rows("leases_by_id", lease_ids=records.listed(beat.lease_id for beat in beats))
+    live = {row["lease_id"]: row for row in rows}
+    answers, renewals = [], []
+    for beat in beats:
+        row = live.get(beat.lease_id)
+        if row is None:
+            answers.append(
+                BeatAnswer(
+                    lease_id=beat.lease_id, error=_why_not_live(tx, beat.lease_id, worker_id)
+                )
+            )
+        elif row["worker_id"] != worker_id:
+            answers.append(
+                BeatAnswer(lease_id=beat.lease_id, error=errors.ForeignLease(beat.lease_id))
+            )
+        else:
+            renewals.append(_renewal(tx, row, beat))
+            answers.append(
+                BeatAnswer(
+                    lease_id=beat.lease_id,
+                    expires_at=moments.from_millis(renewals[-1]["expires_at"]),
+                    cancel=row["cancel"],
+                )
+            )
+    tx.many("renew_lease", renewals)
+    tx.do("touch_worker", worker_id=worker_id, now=tx.now_ms)
+    return answers
+
+
+def _renewal(tx: Transaction, row: Row, beat: Beat) -> dict[str, Any]:
+    deadline = moments.maybe_from_millis(row["deadline"])
+    expires = leases.expires_at(tx.now, row["ttl_ms"] / 1000, deadline)
+    progress = None
+    if beat.progress is not None or beat.message is not None:
+        progress = codec.dump({"fraction": beat.progress, "message": beat.message, "at": tx.now})
+    return {
+        "lease_id": row["lease_id"],
+        "expires_at": max(moments.to_millis(expires), tx.now_ms),
+        "progress": progress,
+    }
+
+
+def _why_not_live(tx: Transaction, lease_id: str, worker_id: str) -> errors.HeadwayError:
+    row = tx.row("ended_lease", lease_id=lease_id)
+    if row is None:
+        return errors.NotFound("lease", lease_id)
+    if row["worker_id"] != worker_id:
+        return errors.ForeignLease(lease_id)
+    return errors.LeaseEnded(lease_id, row["lease_state"])
+
+
+def view(tx: Transaction, lease_id: str) -> Lease:
+    """A lease, live or over."""
+    rows = tx.rows("leases_by_id", lease_ids=records.listed([lease_id]))
+    row = rows[0] if rows else tx.row("ended_lease", lease_id=lease_id)
+    if row is None:
+        raise errors.NotFound("lease", lease_id)
+    return Lease(
+        lease_id=row["lease_id"],
+        job_id=row["job_id"],
+        worker_id=row["worker_id"],
+        cost_units=row["cost_units"],
+        ttl_s=row["ttl_ms"] / 1000,
+        granted_at=moments.from_millis(row["granted_at"]),
+        expires_at=moments.from_millis(row["expires_at"]),
+        state=LeaseState.ACTIVE if rows else LeaseState(row["lease_state"]),
+    )
+
+
+def expire(scheduler: Scheduler, tx: Transaction) -> int:
+    """End the runs whose leases nobody renewed; their jobs are TIMEOUT. Answers how many."""
+    late = tx.rows("expired_leases", now=tx.now_ms, count=BATCH)
+    if not late:
+        return 0
+    chronicle = Chronicle(tx)
+    for overrun in (False, True):
+        rows = [
+            row
+            for row in late
+            if (row["deadline"] is not None and row["deadline"] <= tx.now_ms) is overrun
+        ]
+        if rows:
+            error = "timed out" if overrun else finish.LEASE_EXPIRED
+            outcome = Outcome(status=RunStatus.FAILED, error=error, timed_out=True)
+            finish.abandon(scheduler, tx, chronicle, rows, outcome)
+    chronicle.write()
+    return len(late)
+
+
+def expire_claims(scheduler: Scheduler, tx: Transaction) -> int:
+    """Claims that led to nothing go back to the queue: nothing has run. Answers how many."""
+    numbers = [row["number"] for row in tx.rows("expired_claims", now=tx.now_ms, count=BATCH)]
+    return give_back(scheduler, tx, numbers) if numbers else 0
+
+
+def give_back(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> int:
+    """Claimed jobs go back to their place in the queue."""
+    chronicle = Chronicle(tx)
+    claimed = [record for record in jobs.read(tx, numbers) if record.status in states.CLAIMS]
+    for record in claimed:
+        chronicle.add(events.CLAIM_EXPIRED, record.number, {"worker_id": record.worker_id})
+    tx.many("return_claim", [{"number": record.number} for record in claimed])
+    settle.settle(scheduler, tx, chronicle, admit=[record.number for record in claimed])
+    chronicle.write()
+    tx.wake(READY)
+    return len(claimed)

@@ -1,0 +1,31 @@
+"""Params: JSON of a sensible size that fits the handler that will get it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from headway.domain import errors, plain_json
+from headway.domain.handlers import CommandParams
+from headway.domain.jobs import COMMAND
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import codec
+
+
+def encode(scheduler: Scheduler, job_type: str, params: Mapping[str, Any]) -> str:
+    """The params as they are kept, after every check."""
+    if not params and job_type not in scheduler.handlers:
+        return "{}"
+    plain_json.refuse_nonsense(params, "params")
+    _check(scheduler, job_type, params)
+    body = codec.dump(params)
+    if len(body) > scheduler.rules.largest_params:
+        raise errors.TooLarge("params", len(body), scheduler.rules.largest_params)
+    return body
+
+
+def _check(scheduler: Scheduler, job_type: str, params: Mapping[str, Any]) -> None:
+    if job_type == COMMAND:
+        command = CommandParams.check(params)
+        if command.cwd is not None:
+            scheduler.workspace.resolve(command.cwd)
+    elif handler := scheduler.handlers.get(job_type):
+        handler.check(params)

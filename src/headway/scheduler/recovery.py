@@ -1,0 +1,183 @@
+"""Starting again after a crash: one pass that changes nothing more when it is run twice."""
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import msgspec
+
+from headway.domain import retries
+from headway.domain.leases import LeaseState
+from headway.domain.runs import Outcome, RunStatus
+from headway.scheduler import direct, finish, settle
+from headway.scheduler.endings import Ended
+from headway.scheduler.insert import insert
+from headway.scheduler.retry_jobs import retry_job
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import jobs, records
+from headway.storage.events import Chronicle
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Row, Transaction
+
+CRASHED = "Scheduler crash recovery"
+BATCH = 1000
+
+log = logging.getLogger("headway.recovery")
+
+
+class Recovered(msgspec.Struct, kw_only=True):
+    """What the pass found and mended."""
+
+    running_jobs_recovered: int = 0
+    reservations_expired: int = 0
+    retries_created: int = 0
+    groups_recovered: int = 0
+    errors: int = 0
+
+
+def recover(
+    scheduler: Scheduler,
+    is_alive: Callable[[Row], bool],
+    end_orphans: Callable[[Sequence[str]], None],
+) -> Recovered:
+    """Mend what a dead process left behind. `end_orphans` ends the programs of these runs first."""
+    report = Recovered()
+    dead = scheduler.store.read(
+        lambda tx: [row["worker_id"] for row in _dead_workers(tx, is_alive)]
+    )
+    for worker_id in dead:
+        report.running_jobs_recovered += _bury(scheduler, worker_id, end_orphans)
+    report.running_jobs_recovered += _until_none(scheduler, _mend_jobs_without_lease)
+    report.reservations_expired = scheduler.store.write(
+        lambda tx: direct.expire_of_dead_servers(scheduler, tx, is_alive)
+    )
+    report.retries_created = _until_none(scheduler, _create_missing_retries)
+    report.groups_recovered = scheduler.store.write(lambda tx: _end_groups(tx))
+    scheduler.store.write(
+        lambda tx: tx.do(
+            "prolong_leases", now=tx.now_ms, except_workers=records.listed(_built_in(tx))
+        )
+    )
+    return report
+
+
+def _bury(
+    scheduler: Scheduler, worker_id: str, end_orphans: Callable[[Sequence[str]], None]
+) -> int:
+    """Fail what a dead worker was running, then forget the worker."""
+    failed = 0
+    while leases := scheduler.store.read(lambda tx: _leases(tx, worker_id)):
+        end_orphans([row["lease_id"] for row in leases])
+        failed += scheduler.store.write(partial(_fail_runs, scheduler, leases))
+    scheduler.store.write(lambda tx: tx.do("remove_worker", worker_id=worker_id))
+    return failed
+
+
+def _until_none(scheduler: Scheduler, step: Callable[[Scheduler, Transaction], int]) -> int:
+    total = 0
+    while count := scheduler.store.write(lambda tx: step(scheduler, tx)):
+        total += count
+    return total
+
+
+def _dead_workers(tx: Transaction, is_alive: Callable[[Row], bool]) -> list[Row]:
+    return [row for row in tx.rows("workers") if row["built_in"] and not is_alive(row)]
+
+
+def _built_in(tx: Transaction) -> list[str]:
+    return [row["worker_id"] for row in tx.rows("workers") if row["built_in"]]
+
+
+def _leases(tx: Transaction, worker_id: str) -> Sequence[Row]:
+    return tx.rows("leases_of_worker", worker_id=worker_id)[:BATCH]
+
+
+def _fail_runs(scheduler: Scheduler, leases: Sequence[Row], tx: Transaction) -> int:
+    chronicle = Chronicle(tx)
+    outcome = Outcome(status=RunStatus.FAILED, error=CRASHED)
+    ended = finish.abandon(scheduler, tx, chronicle, leases, outcome)
+    chronicle.write()
+    return len(ended)
+
+
+def _mend_jobs_without_lease(scheduler: Scheduler, tx: Transaction) -> int:
+    """RUNNING without a lease: an open run fails, one that ended decides, a missing one fails."""
+    numbers = [row["number"] for row in tx.rows("running_without_lease")][:BATCH]
+    if not numbers:
+        return 0
+    chronicle = Chronicle(tx)
+    ended = [_mend(scheduler, tx, record) for record in jobs.read(tx, numbers)]
+    settle.settle(scheduler, tx, chronicle, ended=ended)
+    chronicle.write()
+    return len(ended)
+
+
+def _mend(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> Ended:
+    rows = tx.rows("run_reports", run_ids=records.listed([record.run_id]))
+    if rows and rows[0]["status"] is not None:
+        outcome = Outcome(status=RunStatus(rows[0]["status"]))
+        status = finish.status_of(record, outcome)
+        return Ended(record=record, status=status, run_id=record.run_id, run_status=outcome.status)
+    outcome = Outcome(status=RunStatus.FAILED, error=CRASHED)
+    ended = Ended(
+        record=record,
+        status=finish.status_of(record, outcome),
+        run_id=record.run_id,
+        run_status=RunStatus.FAILED,
+        error=CRASHED,
+    )
+    if rows:
+        finish.close_runs(tx, [(ended, outcome)], LeaseState.EXPIRED)
+    else:
+        tx.many("insert_ended_run", [_failed_run(tx, record)])
+    return ended
+
+
+def _failed_run(tx: Transaction, record: JobRecord) -> dict[str, object]:
+    return {
+        "run_id": record.run_id,
+        "number": record.number,
+        "attempt": record.attempt,
+        "generation": record.generation,
+        "run_status": RunStatus.FAILED,
+        "payload_id": record.payload_id,
+        "worker_id": record.worker_id,
+        "started_at": record.started_at,
+        "finished_at": tx.now_ms,
+        "error": CRASHED,
+    }
+
+
+def _create_missing_retries(scheduler: Scheduler, tx: Transaction) -> int:
+    """Failures about which nothing was decided get their retry now, once."""
+    numbers = [row["number"] for row in tx.rows("without_retry_decision", count=BATCH)]
+    if not numbers:
+        return 0
+    chronicle = Chronicle(tx)
+    created = []
+    for record in jobs.read(tx, numbers):
+        decision = retries.decide(
+            record.terms.retry_policy,
+            attempt=record.attempt,
+            wanted=record.cancel is None,
+            now=tx.now,
+            source=scheduler.chance,
+        )
+        tx.do(
+            "set_retry_state",
+            number=record.number,
+            retry_state=settle.retry_state(record.status, decision),
+        )
+        if isinstance(decision, retries.RetryAt):
+            created.append(retry_job(scheduler, tx, record, decision.moment))
+    settle.settle(scheduler, tx, chronicle, admit=insert(tx, created, chronicle) if created else [])
+    chronicle.write()
+    return len(numbers)
+
+
+def _end_groups(tx: Transaction) -> int:
+    """Groups whose members have all ended, and nobody wrote it down."""
+    ended = 0
+    for row in tx.rows("open_groups_without_active_members"):
+        ended += tx.do("end_group", group_id=row["group_id"], ended_at=tx.now_ms)
+    return ended

@@ -1,0 +1,137 @@
+"""What the jobs of a submit come after: refs, ids and numbers become jobs; circles are refused."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from headway.domain import errors, graph, requests
+from headway.domain.jobs import After, Policy
+from headway.domain.requests import AfterRequest, BatchJobRequest, JobRequest
+from headway.domain.templates import Template
+from headway.scheduler.insert import NewJob
+from headway.storage import jobs
+from headway.storage.transaction import Transaction
+
+REF = "ref:"
+
+
+class Submitted(msgspec.Struct, frozen=True, kw_only=True):
+    """A job's number, and whether this submit made it."""
+
+    number: int
+    job_id: str
+    created: bool = True
+    deduplicated: bool = False
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A job to be: its request, its template, and the identity it got."""
+
+    request: JobRequest
+    template: Template | None
+    number: int
+    job_id: str
+
+
+def resolve(
+    tx: Transaction,
+    plans: Mapping[int, Plan],
+    found: Mapping[int, Submitted],
+    wanted: Sequence[JobRequest],
+    *,
+    sequential: bool,
+) -> dict[int, tuple[After, ...]]:
+    """The dependencies of each job, with refs and numbers turned into jobs."""
+    refs = _refs(wanted, plans, found)
+    earlier = _earlier(tx, plans.values())
+    after: dict[int, tuple[After, ...]] = {}
+    previous: Plan | None = None
+    for plan in plans.values():
+        named: dict[tuple[str, Policy], After] = {}
+        if sequential and previous is not None:
+            named["", Policy.FINISHED] = After(
+                job=previous.job_id, number=previous.number, policy=Policy.FINISHED
+            )
+        for target, policy in _targets(plan.request):
+            job_id, number = refs[target] if target in refs else earlier[target]
+            named[job_id, policy] = After(job=job_id, number=number, policy=policy)
+        after[plan.number] = tuple(named.values())
+        previous = plan
+    return after
+
+
+def _refs(
+    wanted: Sequence[JobRequest], plans: Mapping[int, Plan], found: Mapping[int, Submitted]
+) -> dict[str, tuple[str, int]]:
+    refs: dict[str, tuple[str, int]] = {}
+    for place, request in enumerate(wanted):
+        if isinstance(request, BatchJobRequest) and request.ref is not None:
+            requests.check_name("ref", request.ref)
+            if REF + request.ref in refs:
+                raise errors.InvalidRequest(
+                    "ref", f"two jobs of the batch are called {request.ref!r}"
+                )
+            job = plans.get(place) or found[place]
+            refs[REF + request.ref] = (job.job_id, job.number)
+    for request in wanted:
+        for target, _ in _targets(request):
+            if target.startswith(REF) and target not in refs:
+                raise errors.UnknownReference(
+                    "after", "job of this batch with ref", repr(target[len(REF) :])
+                )
+    return refs
+
+
+def _targets(request: JobRequest) -> list[tuple[str, Policy]]:
+    targets = []
+    for one in request.after:
+        job, policy = (
+            (one.job, one.policy) if isinstance(one, AfterRequest) else (one, Policy.SUCCESS)
+        )
+        text = str(job).strip()
+        if not text:
+            raise errors.InvalidRequest("after", "an id is empty")
+        targets.append((text, policy))
+    return targets
+
+
+def _earlier(tx: Transaction, plans: Iterable[Plan]) -> dict[str, tuple[str, int]]:
+    """Jobs from before this submit that it names, by the name used; their chain stands for them."""
+    names = {
+        target
+        for plan in plans
+        for target, _ in _targets(plan.request)
+        if not target.startswith(REF)
+    }
+    found = {}
+    for name in names:
+        try:
+            job = jobs.read_one(tx, name)
+        except errors.NotFound:
+            raise errors.UnknownReference("after", "job", name) from None
+        found[name] = (job.job_id, job.chain)
+    return found
+
+
+def refuse_cycles(new_jobs: Sequence[NewJob], plans: Mapping[int, Plan]) -> None:
+    """Jobs of one batch must not wait for each other, by `after` or by artifacts."""
+    makers: dict[str, list[int]] = {}
+    for job in new_jobs:
+        for artifact in job.terms.produces:
+            makers.setdefault(artifact, []).append(job.number)
+    edges = {
+        job.number: [
+            *(one.number for one in job.terms.after),
+            *(maker for need in job.terms.needs for maker in makers.get(need, ())),
+        ]
+        for job in new_jobs
+        if job.terms.after or job.terms.needs
+    }
+    if cycle := graph.find_cycle(edges):
+        names = {plan.number: _name(plan) for plan in plans.values()}
+        raise errors.DependencyCycle([names.get(number, str(number)) for number in cycle])
+
+
+def _name(plan: Plan) -> str:
+    ref = plan.request.ref if isinstance(plan.request, BatchJobRequest) else None
+    return ref or plan.job_id

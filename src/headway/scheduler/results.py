@@ -1,0 +1,28 @@
+"""What a finished job came to."""
+
+from headway.domain import errors, moments, states
+from headway.domain.jobs import JobResult
+from headway.storage import jobs, records, runs
+from headway.storage.transaction import Transaction
+
+
+def result(tx: Transaction, reference: str | int) -> JobResult:
+    """The result of a job, judged by the last link of its chain."""
+    asked = jobs.read_one(tx, reference)
+    links = [row["number"] for row in tx.rows("chain_links", chains=records.listed([asked.chain]))]
+    last = jobs.read(tx, [max(number for number in links if number >= asked.number)])[0]
+    if last.status in states.ACTIVE:
+        raise errors.NotFinished(reference, last.status)
+    run_ids = [row["run_id"] for row in tx.rows("runs_of_chain", numbers=records.listed(links))]
+    found = runs.views(tx, run_ids)
+    own = [run for run in found if run.job_id == last.job_id and run.generation == last.generation]
+    final = own[-1] if own else None
+    return JobResult(
+        job_id=asked.job_id,
+        status=last.status,
+        result_data=final.result if final else None,
+        error=final.error if final else last.wait_detail,
+        started_at=moments.maybe_from_millis(last.started_at),
+        finished_at=moments.maybe_from_millis(last.finished_at),
+        attempts=len([run for run in found if run.generation == last.generation]),
+    )

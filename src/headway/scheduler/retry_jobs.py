@@ -1,0 +1,44 @@
+"""The job that tries a failed one again."""
+
+from datetime import datetime
+
+from headway.domain import moments
+from headway.scheduler.insert import NewJob
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import jobs
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Transaction
+
+
+def retry_job(
+    scheduler: Scheduler,
+    tx: Transaction,
+    failed: JobRecord,
+    moment: datetime | None,
+    *,
+    priority: int | None = None,
+    payload_id: int | None = None,
+) -> NewJob:
+    """The next link of the chain: the same work, at the tail of its priority."""
+    allocation = jobs.allocate(tx, jobs=1, positions=1)
+    return NewJob(
+        number=allocation.number,
+        job_id=scheduler.new_id(tx.now),
+        lane_id=failed.lane_id,
+        payload_id=failed.payload_id if payload_id is None else payload_id,
+        params=None,
+        priority=failed.priority if priority is None else priority,
+        position=allocation.position,
+        terms=failed.terms,
+        scheduled_for=moments.maybe_to_millis(moment),
+        chain=failed.chain,
+        retry_of=failed.number,
+        attempt=failed.attempt + 1,
+        template_id=failed.template_id,
+        schedule_id=failed.schedule_id,
+        fire_time=failed.fire_time,
+        group_id=failed.group_id,
+        group_place=failed.group_place,
+        unique_key=failed.unique_key,
+        dedup_key=failed.dedup_key,
+    )

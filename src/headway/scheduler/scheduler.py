@@ -1,0 +1,49 @@
+"""What every verb needs: the store, time, chance, and the points where users plug in."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from headway.domain import artifacts, ids, limits
+from headway.domain.groups import AsConfigured, GroupFailurePolicy
+from headway.domain.handlers import Handler
+from headway.domain.leases import CLAIM_TTL_S, DEFAULT_TTL_S
+from headway.domain.limits import ConcurrencyPolicy, StandardPolicy
+from headway.storage.store import Clock, Store
+from headway.workspace import Workspace
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """The numbers that can be configured."""
+
+    lease_ttl_s: float = DEFAULT_TTL_S
+    claim_ttl_s: float = CLAIM_TTL_S
+    starvation_s: float = limits.STARVATION_S
+    largest_params: int = MIB
+    largest_result: int = MIB
+    probe_every_s: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheduler:
+    """Handed to every verb. It holds no state of its own: the database is the truth."""
+
+    store: Store
+    clock: Clock
+    workspace: Workspace
+    data: Path
+    chance: random.Random = field(default_factory=random.Random)
+    rules: Rules = field(default_factory=Rules)
+    handlers: Mapping[str, Handler] = field(default_factory=dict)
+    kinds: artifacts.Kinds = field(default_factory=artifacts.kinds)
+    concurrency: ConcurrencyPolicy = field(default_factory=StandardPolicy)
+    group_failure: GroupFailurePolicy = field(default_factory=AsConfigured)
+
+    def new_id(self, now: datetime) -> str:
+        """A new public id."""
+        return ids.uuid7(now, self.chance)

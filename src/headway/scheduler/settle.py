@@ -1,0 +1,207 @@
+"""The consequences of jobs that ended, wave after wave, in the transaction in which they ended.
+
+A job that ended may leave a retry, free locks, meet or break dependencies, decide its group and
+call for webhooks. Jobs that are blocked by that have ended too, so it goes on until nothing moves.
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from headway.domain import events, retries, states
+from headway.domain.gates import after
+from headway.domain.jobs import Policy, RetryState
+from headway.domain.states import JobStatus
+from headway.scheduler import group_consequences, outbox
+from headway.scheduler.admit import Blocked
+from headway.scheduler.admit import admit as look_at_gates
+from headway.scheduler.endings import Ended
+from headway.scheduler.insert import insert
+from headway.scheduler.retry_jobs import retry_job
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import jobs, records
+from headway.storage.events import Chronicle
+from headway.storage.transaction import READY, Transaction
+
+MARKER = "custom:"
+"""Artifacts of this kind are there exactly if the database says so."""
+
+WAKE_PER_LOCK = 200
+"""How many shared waiters may try at once when a lock comes free."""
+
+
+def settle(
+    scheduler: Scheduler,
+    tx: Transaction,
+    chronicle: Chronicle,
+    *,
+    ended: Sequence[Ended] = (),
+    admit: Collection[int] = (),
+) -> None:
+    """Record these ends and everything that follows from them."""
+    waiting = set(admit)
+    while ended or waiting:
+        stopped: list[Ended] = []
+        if ended:
+            more, stopped = _consequences(scheduler, tx, chronicle, ended)
+            waiting |= more
+        gone = {one.record.number for one in stopped}
+        blocked = look_at_gates(scheduler, tx, waiting - gone, chronicle)
+        ended = [*stopped, *(_blocked(one) for one in blocked)]
+        waiting = set()
+
+
+def _blocked(one: Blocked) -> Ended:
+    return Ended(record=one.record, status=one.status, reason=one.reason, retry=False)
+
+
+def _consequences(
+    scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, ended: Sequence[Ended]
+) -> tuple[set[int], list[Ended]]:
+    """Jobs whose gates must be looked at again, and jobs that end because of these."""
+    decisions = {one.record.number: _decide(scheduler, tx, one) for one in ended}
+    _record_ends(tx, chronicle, ended, decisions)
+    retried = [
+        (one.record, decision.moment)
+        for one in ended
+        if isinstance(decision := decisions[one.record.number], retries.RetryAt)
+    ]
+    new_jobs = [retry_job(scheduler, tx, record, moment) for record, moment in retried]
+    waiting = set(insert(tx, new_jobs, chronicle)) if new_jobs else set()
+    going_on = {record.number for record, _ in retried}
+    final = [one for one in ended if one.record.number not in going_on]
+    waiting |= _meet_dependencies(tx, final)
+    waiting |= _tell_consumers(tx, final)
+    waiting |= _free_locks(tx, ended)
+    outbox.add(scheduler, tx, ended)
+    stopped = group_consequences.decide(scheduler, tx, chronicle, final)
+    tx.wake(READY)
+    return waiting, stopped
+
+
+def _decide(scheduler: Scheduler, tx: Transaction, one: Ended) -> retries.Decision:
+    if one.status not in states.RETRYABLE:
+        return retries.LeaveAlone()
+    return retries.decide(
+        one.record.terms.retry_policy,
+        attempt=one.record.attempt,
+        wanted=one.retry and one.record.cancel is None,
+        now=tx.now,
+        source=scheduler.chance,
+    )
+
+
+def _record_ends(
+    tx: Transaction,
+    chronicle: Chronicle,
+    ended: Sequence[Ended],
+    decisions: dict[int, retries.Decision],
+) -> None:
+    jobs.end(tx, [_end_row(tx, one, decisions[one.record.number]) for one in ended])
+    for one in ended:
+        chronicle.add(events.FINISHED, one.record.number, _facts_of(one))
+    cleared = [one.record.number for one in ended if one.record.status is states.WAITING_ON_LOCKS]
+    if cleared:
+        tx.do("stop_waiting_for_locks", numbers=records.listed(cleared))
+    watching = [one.record.number for one in ended if one.record.gated]
+    if watching:
+        tx.do("remove_watches", numbers=records.listed(watching))
+
+
+def _end_row(tx: Transaction, one: Ended, decision: retries.Decision) -> dict[str, Any]:
+    reason = one.reason
+    return {
+        "number": one.record.number,
+        "status": one.status.value,
+        "finished_at": tx.now_ms,
+        "exit_code": one.exit_code,
+        "retry_state": retry_state(one.status, decision).value,
+        "progress": one.progress,
+        "wait_kind": reason.kind if reason else None,
+        "wait_detail": reason.detail if reason else None,
+        "started_at": one.started_at,
+        "run_id": one.run_id,
+    }
+
+
+def retry_state(status: JobStatus, decision: retries.Decision) -> RetryState:
+    """The decision as it is kept with the job."""
+    if isinstance(decision, retries.RetryAt):
+        return RetryState.SCHEDULED
+    if isinstance(decision, retries.GiveUp):
+        return RetryState.EXHAUSTED
+    return RetryState.SUPPRESSED if status in states.RETRYABLE else RetryState.NONE
+
+
+def _facts_of(one: Ended) -> dict[str, Any]:
+    facts: dict[str, Any] = {"status": one.status}
+    if one.run_id is not None:
+        facts["run_id"] = one.run_id
+    if one.error is not None:
+        facts["error"] = one.error[:500]
+    if one.reason is not None:
+        facts["reason"] = one.reason.detail
+    return facts
+
+
+def _meet_dependencies(tx: Transaction, final: Sequence[Ended]) -> set[int]:
+    """Dependents whose last open dependency was met, or one of whose dependencies broke."""
+    chains: dict[bool, list[int]] = {True: [], False: []}
+    for one in final:
+        chains[one.status in states.SUCCESS].append(one.record.chain)
+    waiting: set[int] = set()
+    for succeeded, ended in chains.items():
+        if ended:
+            waiting |= _meet(tx, ended, states.SUCCEEDED if succeeded else states.FAILED)
+    return waiting
+
+
+def _meet(tx: Transaction, chains: list[int], status: JobStatus) -> set[int]:
+    listed = records.listed(chains)
+    policies = [policy for policy in Policy if after.satisfies(status, policy)]
+    met = tx.rows("meet_dependencies", chains=listed, policies=records.listed(policies))
+    counts = Counter(row["job_number"] for row in met)
+    tx.many("lower_open_deps", [{"number": number, "met": n} for number, n in counts.items()])
+    broken = {row["job_number"] for row in tx.rows("dependents", chains=listed)}
+    free = tx.rows("without_open_deps", numbers=records.listed(counts)) if counts else ()
+    return broken | {row["number"] for row in free}
+
+
+def _tell_consumers(tx: Transaction, final: Sequence[Ended]) -> set[int]:
+    """Set or remove the markers of what was made, and wake those who need it."""
+    made = [
+        name for one in final if one.status in states.SUCCESS for name in one.record.terms.produces
+    ]
+    lost = [
+        name for one in final if one.status in states.FAILURE for name in one.record.terms.produces
+    ]
+    tx.many("put_marker", _markers(tx, final))
+    if gone := [name for name in lost if name.startswith(MARKER)]:
+        tx.do("remove_markers", artifacts=records.listed(gone))
+    names = [*made, *lost, *(f"job:{one.record.job_id}" for one in final)]
+    return {
+        row["job_number"] for row in tx.rows("waiting_consumers", artifacts=records.listed(names))
+    }
+
+
+def _markers(tx: Transaction, final: Sequence[Ended]) -> Iterable[dict[str, Any]]:
+    return [
+        {"artifact": name, "job_number": one.record.number, "created_at": tx.now_ms}
+        for one in final
+        if one.status in states.SUCCESS
+        for name in one.record.terms.produces
+        if name.startswith(MARKER)
+    ]
+
+
+def _free_locks(tx: Transaction, ended: Sequence[Ended]) -> set[int]:
+    """Let go of locks; answers who may try for them now."""
+    holding = [one.record for one in ended if one.record.terms.locks]
+    if not holding:
+        return set()
+    tx.rows("free_locks", numbers=records.listed(record.number for record in holding))
+    keys = records.listed({lock.key for record in holding for lock in record.terms.locks})
+    first = tx.rows("first_waiters", keys=keys)
+    shared = tx.rows("shared_waiters", keys=keys, count=WAKE_PER_LOCK)
+    return {row["job_number"] for row in itertools.chain(first, shared)}

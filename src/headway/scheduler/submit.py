@@ -1,0 +1,222 @@
+"""The way in: requests become jobs, all of them or none."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from headway.domain import artifacts, errors, moments, requests
+from headway.domain.jobs import POSITION_GAP, After, Job, Terms
+from headway.domain.requests import JobRequest
+from headway.domain.templates import Template, TemplateStatus
+from headway.scheduler import params, references, settle
+from headway.scheduler.insert import NewJob, insert
+from headway.scheduler.references import Plan, Submitted
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import jobs, templates
+from headway.storage.events import Chronicle
+from headway.storage.jobs import Allocation, LaneIds
+from headway.storage.transaction import Transaction
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """Where jobs come from, beyond their requests."""
+
+    schedule_id: str | None = None
+    fire_time: datetime | None = None
+    params: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    group_id: str | None = None
+    sequential: bool = False
+
+
+def submit(scheduler: Scheduler, request: JobRequest) -> Job:
+    """Submit one job; when this returns, it is on disk."""
+    return scheduler.store.write(lambda tx: submit_in(scheduler, tx, request))
+
+
+def submit_in(scheduler: Scheduler, tx: Transaction, request: JobRequest) -> Job:
+    """Submit one job in a running transaction."""
+    submitted = submit_all(scheduler, tx, [request])[0]
+    job = jobs.views(tx, [submitted.number])[0]
+    return msgspec.structs.replace(job, deduplicated=True) if submitted.deduplicated else job
+
+
+def submit_all(
+    scheduler: Scheduler,
+    tx: Transaction,
+    wanted: Sequence[JobRequest],
+    origin: Origin | None = None,
+) -> list[Submitted]:
+    """Submit jobs, all or nothing. Those of a batch may name each other by `ref`."""
+    origin = origin or Origin()
+    for request in wanted:
+        requests.check(request)
+    found = _existing(tx, wanted)
+    fresh = [place for place in range(len(wanted)) if place not in found]
+    allocation = jobs.allocate(tx, jobs=len(fresh), positions=len(fresh), payloads=len(fresh))
+    plans = _plans(scheduler, tx, wanted, fresh, allocation)
+    after = references.resolve(tx, plans, found, wanted, sequential=origin.sequential)
+    lane_ids = jobs.LaneIds(tx)
+    new_jobs = [
+        _new_job(scheduler, tx, plan, after[plan.number], allocation, origin, lane_ids)
+        for plan in plans.values()
+    ]
+    references.refuse_cycles(new_jobs, plans)
+    chronicle = Chronicle(tx)
+    to_admit = insert(tx, new_jobs, chronicle)
+    settle.settle(scheduler, tx, chronicle, admit=to_admit)
+    chronicle.write()
+    made = {
+        place: Submitted(number=plan.number, job_id=plan.job_id) for place, plan in plans.items()
+    }
+    return [made.get(place) or found[place] for place in range(len(wanted))]
+
+
+def _existing(tx: Transaction, wanted: Sequence[JobRequest]) -> dict[int, Submitted]:
+    """Requests that were made before, or whose unique key is in use."""
+    found = {}
+    _refuse_twins(wanted)
+    for place, request in enumerate(wanted):
+        if request.idempotency_key is not None:
+            row = tx.row("job_by_idempotency_key", key=request.idempotency_key)
+            if row and row["request_hash"] != request_hash(request):
+                raise errors.IdempotencyMismatch(request.idempotency_key)
+            if row:
+                found[place] = _old(tx, row["number"], deduplicated=False)
+                continue
+        if request.unique_key is not None:
+            row = tx.row("active_job_by_unique_key", key=request.unique_key)
+            if row:
+                found[place] = _old(tx, row["number"], deduplicated=True)
+    return found
+
+
+def _refuse_twins(wanted: Sequence[JobRequest]) -> None:
+    """Two jobs of one batch cannot have the same key."""
+    for field in ("idempotency_key", "unique_key"):
+        keys = [key for one in wanted if (key := getattr(one, field)) is not None]
+        if len(keys) > len(set(keys)):
+            raise errors.InvalidRequest(field, "two jobs of the batch have the same key")
+
+
+def _old(tx: Transaction, number: int, *, deduplicated: bool) -> Submitted:
+    job = jobs.read(tx, [number])[0]
+    return Submitted(number=number, job_id=job.job_id, created=False, deduplicated=deduplicated)
+
+
+def request_hash(request: JobRequest) -> str:
+    """Tells whether two requests with the same key ask for the same."""
+    plain = msgspec.structs.replace(request, idempotency_key=None)
+    return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
+
+
+def _plans(
+    scheduler: Scheduler,
+    tx: Transaction,
+    wanted: Sequence[JobRequest],
+    fresh: Sequence[int],
+    allocation: Allocation,
+) -> dict[int, Plan]:
+    known: dict[str, Template] = {}
+    plans = {}
+    for step, place in enumerate(fresh):
+        request = wanted[place]
+        template = _template(tx, request.template, known)
+        plans[place] = Plan(
+            request=request,
+            template=template,
+            number=allocation.number + step,
+            job_id=scheduler.new_id(tx.now),
+        )
+    return plans
+
+
+def _template(tx: Transaction, name: str | None, known: dict[str, Template]) -> Template | None:
+    if name is None:
+        return None
+    if name not in known:
+        template = templates.find(tx, name)
+        if template is None:
+            raise errors.UnknownTemplate(name)
+        if template.status is TemplateStatus.ARCHIVED:
+            raise errors.TemplateArchived(template.name)
+        known[name] = template
+    return known[name]
+
+
+def _new_job(
+    scheduler: Scheduler,
+    tx: Transaction,
+    plan: Plan,
+    after: tuple[After, ...],
+    allocation: Allocation,
+    origin: Origin,
+    lane_ids: LaneIds,
+) -> NewJob:
+    request, template = plan.request, plan.template
+    lane = requests.lane_of(request, template)
+    _check_limits(tx, lane.limits)
+    merged = {**(template.params if template else {}), **origin.params, **request.params}
+    body = params.encode(scheduler, lane.job_type, merged)
+    step = plan.number - allocation.number
+    start = requests.start_time(request, tx.now)
+    terms = Terms(
+        after=after,
+        needs=tuple(dict.fromkeys(_artifact(scheduler, tx, name) for name in request.needs)),
+        produces=tuple(dict.fromkeys(_artifact(scheduler, tx, name) for name in request.produces)),
+        locks=requests.locks_of(request.locks, template),
+        pinned_head=request.pinned_head,
+        approval=request.approval,
+        missing_producer=request.missing_producer,
+        timeout_s=request.timeout_s
+        if request.timeout_s is not None
+        else (template.timeout_s if template else None),
+        retry_policy=request.retry_policy
+        or (template.retry_policy if template else Terms().retry_policy),
+        webhook_url=request.webhook_url or (template.webhook_url if template else None),
+        dedup_window_s=request.dedup_window_s,
+        tags=tuple(dict.fromkeys((*(template.tags if template else ()), *request.tags))),
+    )
+    return NewJob(
+        number=plan.number,
+        job_id=plan.job_id,
+        lane_id=lane_ids.find(lane),
+        payload_id=0 if body == "{}" else allocation.payload_id + step,
+        params=None if body == "{}" else body,
+        priority=requests.priority_of(request, template),
+        position=allocation.position + step * POSITION_GAP,
+        terms=terms,
+        scheduled_for=moments.maybe_to_millis(start),
+        chain=plan.number,
+        template_id=template.template_id if template else None,
+        schedule_id=origin.schedule_id,
+        fire_time=moments.maybe_to_millis(origin.fire_time),
+        group_id=origin.group_id,
+        group_place=step if origin.group_id else None,
+        unique_key=request.unique_key,
+        idempotency_key=request.idempotency_key,
+        request_hash=request_hash(request) if request.idempotency_key else None,
+        dedup_key=request.dedup_key,
+    )
+
+
+def _check_limits(tx: Transaction, named: Mapping[str, int]) -> None:
+    if named:
+        defined = {row["name"] for row in tx.rows("limits")}
+        for name in named:
+            if name not in defined:
+                raise errors.UnknownLimit(name)
+
+
+def _artifact(scheduler: Scheduler, tx: Transaction, text: str) -> str:
+    """The artifact's one name; a job named by its number is named by its id from here on."""
+    artifact = artifacts.parse(text, scheduler.kinds)
+    probe = artifact.probe[0]
+    if artifact.name.startswith("job:") and isinstance(probe, artifacts.JobSucceeded):
+        try:
+            return f"job:{jobs.read_one(tx, probe.job).job_id}"
+        except errors.NotFound:
+            raise errors.UnknownReference("needs", "job", probe.job) from None
+    return artifact.name

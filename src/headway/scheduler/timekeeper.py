@@ -1,0 +1,116 @@
+"""The timekeeper: the one loop that runs what is due.
+
+It sleeps until the earliest moment at which anything is due, or until it is told that this moment
+may have changed. Files and branches cannot tell, so they are looked at every so often, but only
+while a job waits on them.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from datetime import datetime
+
+from headway.domain import moments
+from headway.scheduler import direct, leases, probes, settle, trigger
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import limits
+from headway.storage.events import Chronicle
+from headway.storage.transaction import DUE, READY, Transaction
+
+SAFETY_POLL_S = 5.0
+BATCH = 1000
+
+DUE_QUERIES = (
+    "next_due_job",
+    "next_lease_expiry",
+    "next_claim_expiry",
+    "next_due_schedule",
+    "next_reservation_expiry",
+)
+
+log = logging.getLogger("headway.timekeeper")
+
+
+class Timekeeper:
+    """A thread that sleeps most of the time."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._started_at = scheduler.clock.now()
+        self._poke = threading.Event()
+        self._stopping = False
+        self._stop_listening = scheduler.store.wakeups.listen(DUE, self._poke.set)
+        self._thread = threading.Thread(target=self._loop, name="headway-timekeeper", daemon=True)
+
+    def start(self) -> None:
+        """Begin to keep time."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the present round."""
+        self._stopping = True
+        self._stop_listening()
+        self._poke.set()
+        self._thread.join()
+
+    def _loop(self) -> None:
+        while not self._stopping:
+            self._poke.clear()
+            try:
+                wait_s = run_due(self._scheduler, self._started_at)
+            except Exception:
+                log.exception("something that was due could not be done; it is tried again")
+                wait_s = 1.0
+            if wait_s > 0:
+                self._poke.wait(min(wait_s, SAFETY_POLL_S))
+
+
+def run_due(scheduler: Scheduler, started_at: datetime) -> float:
+    """Do everything that is due; answers how many seconds there are until the next thing is."""
+    now = moments.to_millis(scheduler.clock.now())
+    next_at, watching = scheduler.store.read(_next)
+    if next_at is not None and next_at <= now:
+        for step in _steps(scheduler, started_at):
+            while scheduler.store.write(step) >= BATCH:
+                pass
+        next_at, watching = scheduler.store.read(_next)
+    if watching:
+        probes.probe(scheduler)
+    left_s = SAFETY_POLL_S if next_at is None else (next_at - now) / 1000
+    return min(left_s, scheduler.rules.probe_every_s) if watching else left_s
+
+
+def _next(tx: Transaction) -> tuple[int | None, bool]:
+    moments_due = [tx.rows(name)[0]["at"] for name in DUE_QUERIES]
+    moments_due.append(limits.next_rate_opening(tx))
+    known = [moment for moment in moments_due if moment is not None]
+    return min(known, default=None), bool(tx.rows("anything_watched"))
+
+
+def _steps(scheduler: Scheduler, started_at: datetime) -> list[Callable[[Transaction], int]]:
+    return [
+        lambda tx: leases.expire(scheduler, tx),
+        lambda tx: leases.expire_claims(scheduler, tx),
+        lambda tx: _admit_due(scheduler, tx),
+        lambda tx: trigger.fire_due(scheduler, tx, started_at),
+        lambda tx: direct.expire(scheduler, tx),
+        _open_rates,
+    ]
+
+
+def _admit_due(scheduler: Scheduler, tx: Transaction) -> int:
+    """Jobs whose time has come may be claimed, if their other gates are open."""
+    numbers = [row["number"] for row in tx.rows("due_jobs", now=tx.now_ms, count=BATCH)]
+    if numbers:
+        chronicle = Chronicle(tx)
+        settle.settle(scheduler, tx, chronicle, admit=numbers)
+        chronicle.write()
+    return len(numbers)
+
+
+def _open_rates(tx: Transaction) -> int:
+    """A start has left the window of a full rate: somebody may start."""
+    opening = limits.next_rate_opening(tx)
+    if opening is not None and opening <= tx.now_ms:
+        tx.wake(READY)
+    return 0

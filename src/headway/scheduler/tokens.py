@@ -1,0 +1,42 @@
+"""Tokens: made, listed, revoked, and who shows one."""
+
+import secrets
+
+import msgspec
+
+from headway.domain import errors, requests
+from headway.domain.tokens import Principal, Role, Token, digest
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import tokens
+from headway.storage.transaction import Transaction
+
+PREFIX = "hw_"
+RANDOM_BYTES = 32
+
+
+def create(scheduler: Scheduler, tx: Transaction, name: str, role: Role) -> Token:
+    """A new token; only this answer ever holds it."""
+    requests.check_name("name", name)
+    return adopt(scheduler, tx, name, role, PREFIX + secrets.token_urlsafe(RANDOM_BYTES))
+
+
+def adopt(scheduler: Scheduler, tx: Transaction, name: str, role: Role, text: str) -> Token:
+    """Accept a token that was made elsewhere, such as the one in the data directory."""
+    token = Token(token_id=scheduler.new_id(tx.now), name=name, role=role, created_at=tx.now)
+    tokens.insert(tx, token, digest(text))
+    return msgspec.structs.replace(token, token=text)
+
+
+def revoke(tx: Transaction, token_id: str) -> Token:
+    """A token is good for nothing any more; once more changes nothing."""
+    tokens.revoke(tx, token_id)
+    token = tokens.find(tx, token_id)
+    if token is None:
+        raise errors.NotFound("token", token_id)
+    return token
+
+
+def principal_of(tx: Transaction, token: str) -> Principal | None:
+    """Who shows this token, if it is one of ours and still good."""
+    found = tokens.by_digest(tx, digest(token))
+    return Principal(name=found.name, role=found.role) if found else None

@@ -1,0 +1,200 @@
+"""Webhooks: endpoints, the secrets that sign, and messages on their way."""
+
+import base64
+import secrets
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from headway.domain import errors, requests, webhooks
+from headway.domain.webhooks import Delivery, DeliveryStatus, Webhook
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import webhooks as kept
+from headway.storage.transaction import DELIVERIES, Transaction
+
+TAKEN_FOR_MS = 60_000
+"""How long a message that is being sent is nobody else's; far longer than a try may take."""
+SECRET_BYTES = 32
+LOOKED_AT = 500
+"""How many due messages are looked at for some that may go now."""
+
+
+class DueDelivery(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that is to be sent now, by whoever took it."""
+
+    delivery_id: str
+    url: str
+    body: bytes
+    secret: str
+    attempts: int
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """How a try went: delivered, unless there is an error. `attempts` counts this one."""
+
+    delivery_id: str
+    attempts: int
+    response_status: int | None = None
+    error: str | None = None
+
+
+def register(
+    scheduler: Scheduler, tx: Transaction, url: str, events: Sequence[str] | None = None
+) -> Webhook:
+    """A new endpoint for some events, or for all; only this answer ever holds its secret."""
+    _check_url(url)
+    wanted = tuple(dict.fromkeys(webhooks.EVENTS if events is None else events))
+    if not wanted:
+        raise errors.InvalidRequest("events", "name at least one event")
+    for event in wanted:
+        if event not in webhooks.EVENTS:
+            known = ", ".join(webhooks.EVENTS)
+            raise errors.InvalidRequest("events", f"{event!r} is not one of {known}")
+    webhook = Webhook(
+        webhook_id=scheduler.new_id(tx.now),
+        url=url,
+        events=wanted,
+        created_at=tx.now,
+        secret=_new_secret(),
+    )
+    kept.insert(tx, webhook)
+    return webhook
+
+
+def remove(tx: Transaction, webhook_id: str) -> Webhook:
+    """An endpoint is told nothing more."""
+    webhook = kept.find(tx, webhook_id)
+    if webhook is None:
+        raise errors.NotFound("webhook", webhook_id)
+    kept.remove(tx, webhook_id)
+    return webhook
+
+
+def default_secret(tx: Transaction) -> str:
+    """What signs messages to a job's own URL; it is made when it is first asked for."""
+    secret = kept.default_secret(tx)
+    if secret is None:
+        secret = _new_secret()
+        kept.set_default_secret(tx, secret)
+    return secret
+
+
+def get_delivery(tx: Transaction, delivery_id: str) -> Delivery:
+    """One message with its tries."""
+    delivery = kept.find_delivery(tx, delivery_id)
+    if delivery is None:
+        raise errors.NotFound("delivery", delivery_id)
+    return delivery
+
+
+def redeliver(tx: Transaction, delivery_id: str) -> Delivery:
+    """Send a message that was delivered or given up once more, with all its tries."""
+    delivery = get_delivery(tx, delivery_id)
+    if delivery.status is DeliveryStatus.PENDING:
+        raise errors.Conflict(f"delivery {delivery_id} is still pending")
+    if delivery.webhook_id is not None and kept.find(tx, delivery.webhook_id) is None:
+        raise errors.Conflict(f"the webhook of delivery {delivery_id} was removed")
+    kept.send_again(tx, delivery_id)
+    tx.wake(DELIVERIES)
+    return get_delivery(tx, delivery_id)
+
+
+def take_due(
+    scheduler: Scheduler,
+    tx: Transaction,
+    count: int,
+    *,
+    room: Callable[[str], int] | None = None,
+    full_origins: Collection[str] = (),
+) -> list[DueDelivery]:
+    """Messages to send now, which are nobody else's for a minute.
+
+    `room` says how many more an origin takes; those in `full_origins` take none and are not even
+    looked at, so that a dead endpoint's many messages never stand before another's few.
+    """
+    return take(tx, choose(tx, count, room=room, full_origins=full_origins))
+
+
+def choose(
+    tx: Transaction,
+    count: int,
+    *,
+    room: Callable[[str], int] | None = None,
+    full_origins: Collection[str] = (),
+) -> list[str]:
+    """Which messages may go now."""
+    full = set(full_origins)
+    chosen: dict[str, list[str]] = {}
+    found: list[str] = []
+    while len(found) < count:
+        # What was chosen is still due here, so its origins are left out of the next look.
+        rows = kept.due(tx, full | chosen.keys(), LOOKED_AT)
+        for delivery_id, url in rows:
+            mine = chosen.setdefault(origin_of(url), [])
+            if len(found) < count and (room is None or len(mine) < room(origin_of(url))):
+                mine.append(delivery_id)
+                found.append(delivery_id)
+        if len(rows) < LOOKED_AT:
+            break
+    return found
+
+
+def take(tx: Transaction, delivery_ids: Sequence[str]) -> list[DueDelivery]:
+    """Take these messages, as far as nobody was quicker."""
+    return [
+        DueDelivery(
+            delivery_id=row["delivery_id"],
+            url=row["url"],
+            body=row["payload"].encode(),
+            secret=row["secret"] or default_secret(tx),
+            attempts=row["attempts"],
+        )
+        for row in kept.take(tx, delivery_ids, tx.now_ms + TAKEN_FOR_MS)
+    ]
+
+
+def record(scheduler: Scheduler, tx: Transaction, results: Sequence[Tried]) -> None:
+    """Write down how tries went, and when the next is due."""
+    kept.record(tx, [_row(tx, one) for one in results])
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port: what is slow or dead as one."""
+    scheme, _, rest = url.partition("://")
+    host = rest
+    for mark in "/?#":
+        host = host.partition(mark)[0]
+    return f"{scheme}://{host}"
+
+
+def _row(tx: Transaction, one: Tried) -> dict[str, Any]:
+    delay_s = None if one.error is None else webhooks.next_delay_s(one.attempts)
+    status = DeliveryStatus.PENDING
+    if delay_s is None:
+        status = DeliveryStatus.DELIVERED if one.error is None else DeliveryStatus.FAILED
+    return {
+        "delivery_id": one.delivery_id,
+        "status": status,
+        "attempts": one.attempts,
+        "due_at": None if delay_s is None else tx.now_ms + delay_s * 1000,
+        "last_error": one.error,
+        "response_status": one.response_status,
+        "delivered_at": tx.now_ms if one.error is None else None,
+    }
+
+
+def _new_secret() -> str:
+    return "whsec_" + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def _check_url(url: str) -> None:
+    requests.check_url("url", url)
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise errors.InvalidRequest("url", "this URL has no host or port that can be called")

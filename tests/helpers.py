@@ -1,0 +1,122 @@
+"""Drives a scheduler by hand: a clock that is moved, jobs that are claimed and finished."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from headway.api.operation import Call, Nothing
+from headway.domain.jobs import Job
+from headway.domain.requests import JobRequest
+from headway.domain.runs import Outcome, RunStatus
+from headway.domain.tokens import Principal, Role
+from headway.domain.workers import Abilities
+from headway.scheduler import dispatch
+from headway.scheduler import finish as finishing
+from headway.scheduler import submit as submitting
+from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.start import Started
+from headway.storage import events, jobs
+
+WORKER = "worker-1"
+
+
+class MovableClock:
+    """Time stands still until it is moved."""
+
+    def __init__(self, moment: datetime = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)) -> None:
+        self._moment = moment
+
+    def now(self) -> datetime:
+        """The moment the clock was moved to."""
+        return self._moment
+
+    def move(self, seconds: float = 0, **span: float) -> datetime:
+        """Go forward, or back with a negative span."""
+        self._moment += timedelta(seconds=seconds, **span)
+        return self._moment
+
+    def set(self, moment: datetime) -> datetime:
+        """Go to a moment."""
+        self._moment = moment
+        return moment
+
+
+def submit(scheduler: Scheduler, job_type: str | None = "work", **fields: Any) -> Job:
+    """Submit a job, written as the API would take it."""
+    request = msgspec.convert({"job_type": job_type, **fields}, JobRequest)
+    return submitting.submit(scheduler, request)
+
+
+def claim(
+    scheduler: Scheduler,
+    n: int = 1,
+    *,
+    worker_id: str = WORKER,
+    lease: bool = True,
+    **abilities: Any,
+) -> list[Started]:
+    """Start up to `n` jobs for a worker, or only claim them."""
+    request = dispatch.ClaimRequest(
+        worker_id=worker_id, abilities=Abilities(**abilities), max_jobs=n, lease=lease
+    )
+    return scheduler.store.write(lambda tx: dispatch.claim(scheduler, tx, request))
+
+
+def finish(
+    scheduler: Scheduler,
+    started: Started | Sequence[Started],
+    status: RunStatus = RunStatus.COMPLETED,
+    **outcome: Any,
+) -> list[finishing.Answer]:
+    """Report how jobs that one worker started have ended."""
+    leases = [one.lease for one in ([started] if isinstance(started, Started) else started)]
+    reports = [
+        finishing.Report(lease_id=lease.lease_id, outcome=Outcome(status=status, **outcome))
+        for lease in leases
+        if lease is not None
+    ]
+    workers = [lease.worker_id for lease in leases if lease is not None]
+    worker_id = workers[0] if workers else WORKER
+    return scheduler.store.write(lambda tx: finishing.finish(scheduler, tx, worker_id, reports))
+
+
+def run_next(scheduler: Scheduler, status: RunStatus = RunStatus.COMPLETED, **outcome: Any) -> Job:
+    """Start the next job and end it at once."""
+    (started,) = claim(scheduler)
+    finish(scheduler, started, status, **outcome)
+    return job(scheduler, started.number)
+
+
+def job(scheduler: Scheduler, reference: str | int) -> Job:
+    """A job as it is stored."""
+    return scheduler.store.read(lambda tx: jobs.views(tx, [jobs.find_number(tx, reference)])[0])
+
+
+def event_kinds(scheduler: Scheduler) -> list[str]:
+    """What happened so far, in order."""
+    return [event.kind for event in scheduler.store.read(lambda tx: events.after(tx, 0, 10_000))]
+
+
+def ask(
+    operation: Callable[[Call[Any, Any]], Any],
+    scheduler: Scheduler,
+    role: Role = Role.ADMIN,
+    *,
+    body: Any = None,
+    query: Any = None,
+    **path: str,
+) -> Any:
+    """Ask for an operation as somebody with this role."""
+    principal = Principal(name="somebody", role=role)
+    call = Call(
+        scheduler=scheduler,
+        principal=principal,
+        body=Nothing() if body is None else body,
+        query=Nothing() if query is None else query,
+        path=path,
+    )
+    answer = operation(call)
+    return answer.result(30) if isinstance(answer, Future) else answer

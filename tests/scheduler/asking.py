@@ -1,0 +1,78 @@
+"""Asks a scheduler the questions that people ask, and lets its time-keeping happen."""
+
+from typing import Any
+
+import msgspec
+from tests.helpers import WORKER
+
+from headway.domain.answers import GateRow, GateState, Graph, RewindReport, Why
+from headway.domain.jobs import Job
+from headway.domain.requests import BatchJobRequest
+from headway.domain.workers import Abilities
+from headway.scheduler import explain, graph_view, probes, rewind, timekeeper
+from headway.scheduler import submit as submitting
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import workers
+
+
+def register(scheduler: Scheduler, worker_id: str = WORKER, **abilities: Any) -> None:
+    """A worker says that it is there."""
+    scheduler.store.write(
+        lambda tx: workers.see(
+            tx,
+            worker_id=worker_id,
+            host="here",
+            pid=1,
+            process_started="then",
+            built_in=False,
+            abilities=Abilities(**abilities),
+            slots=1,
+        )
+    )
+
+
+def submit_all(scheduler: Scheduler, *wanted: dict[str, Any]) -> list[int]:
+    """Submit a batch; answers the numbers."""
+    requests = msgspec.convert(
+        [{"job_type": "work", **one} for one in wanted], list[BatchJobRequest]
+    )
+    made = scheduler.store.write(lambda tx: submitting.submit_all(scheduler, tx, requests))
+    return [one.number for one in made]
+
+
+def show(scheduler: Scheduler, reference: str | int) -> Job:
+    """A job as people see it."""
+    return scheduler.store.read(lambda tx: explain.view(scheduler, tx, reference))
+
+
+def why(scheduler: Scheduler, reference: str | int) -> Why:
+    """Why a job is not running."""
+    return scheduler.store.read(lambda tx: explain.why(scheduler, tx, reference))
+
+
+def closed_gate(answer: Why) -> GateRow:
+    """The one gate that is closed."""
+    (found,) = [row for row in answer.gates if row.state is GateState.CLOSED]
+    return found
+
+
+def graph(scheduler: Scheduler, **wanted: Any) -> Graph:
+    """What is waiting on what."""
+    return scheduler.store.read(lambda tx: graph_view.graph(scheduler, tx, **wanted))
+
+
+def rewound(scheduler: Scheduler, reference: str | int, *, force: bool = False) -> RewindReport:
+    """Rewind a job."""
+    return scheduler.store.write(lambda tx: rewind.rewind(scheduler, tx, reference, force=force))
+
+
+def queue_order(scheduler: Scheduler) -> list[int]:
+    """The waiting jobs in the order in which they would go."""
+    rows = scheduler.store.read(lambda tx: tx.rows("queue_from", count=1000, skip=0))
+    return [row["number"] for row in rows]
+
+
+def keep_time(scheduler: Scheduler) -> None:
+    """Do what is due now, and look at files and branches once."""
+    timekeeper.run_due(scheduler, scheduler.clock.now())
+    probes.probe(scheduler)

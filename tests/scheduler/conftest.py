@@ -1,0 +1,45 @@
+"""A scheduler on a temporary store, with a clock that only tests move."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.helpers import MovableClock, claim, event_kinds, finish, job, run_next, submit
+
+from headway.scheduler.scheduler import Scheduler
+from headway.storage.sqlite.database import SqliteDatabase
+from headway.storage.store import Database, Store
+from headway.workspace import Workspace
+
+__all__ = ["MovableClock", "claim", "event_kinds", "finish", "job", "run_next", "submit"]
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    """Noon of 2 March 2026, a Monday."""
+    return MovableClock()
+
+
+@pytest.fixture
+def database(tmp_path: Path, clock: MovableClock) -> Database:
+    """An empty database with the current schema."""
+    made = SqliteDatabase(tmp_path / "data" / "headway.db", clock, durable=False)
+    made.migrate()
+    return made
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path, clock: MovableClock, database: Database) -> Iterator[Scheduler]:
+    """A scheduler that draws its chance from a fixed seed."""
+    store = Store(database)
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    yield Scheduler(
+        store=store,
+        clock=clock,
+        workspace=Workspace(folder),
+        data=tmp_path / "data",
+        chance=random.Random(1),
+    )
+    store.close()

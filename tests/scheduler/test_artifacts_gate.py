@@ -1,0 +1,114 @@
+"""The gate of artifacts: there or not, and who could make them."""
+
+import pytest
+from tests.helpers import claim, finish, job, submit
+from tests.scheduler.asking import keep_time
+
+from headway.domain import errors
+from headway.domain.runs import RunStatus
+from headway.domain.states import JobStatus
+from headway.scheduler import markers
+from headway.scheduler.scheduler import Scheduler
+
+ONCE = {"max_attempts": 0}
+NAME = "custom:model:big"
+
+
+def reason(scheduler: Scheduler, number: int) -> tuple[JobStatus, str]:
+    found = job(scheduler, number)
+    assert found.wait_reason is not None
+    assert found.wait_reason.kind == "dependencies"
+    return found.status, found.wait_reason.detail
+
+
+def put(scheduler: Scheduler) -> None:
+    scheduler.store.write(lambda tx: markers.put(scheduler, tx, "model", "big"))
+
+
+def test_what_is_there_is_enough_whatever_its_producer_did(scheduler: Scheduler) -> None:
+    submit(scheduler, produces=[NAME], retry_policy=ONCE)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    put(scheduler)
+    assert submit(scheduler, needs=[NAME]).status is JobStatus.QUEUED
+
+
+def test_a_missing_artifact_is_waited_for_while_somebody_makes_it(scheduler: Scheduler) -> None:
+    submit(scheduler, produces=[NAME])
+    user = submit(scheduler, needs=[NAME])
+    waiting = (JobStatus.WAITING_ON_DEPS, f"waiting on {NAME}")
+    assert reason(scheduler, user.number) == waiting
+    finish(scheduler, claim(scheduler))
+    assert [one.number for one in claim(scheduler)] == [user.number]
+
+
+def test_without_a_producer_a_missing_artifact_blocks(scheduler: Scheduler) -> None:
+    user = submit(scheduler, needs=[NAME])
+    blocked = (JobStatus.BLOCKED_BY_DEPENDENCY, f"missing {NAME}")
+    assert reason(scheduler, user.number) == blocked
+
+
+def test_a_producer_that_succeeded_without_making_it_blocks(scheduler: Scheduler) -> None:
+    submit(scheduler, produces=["file:out.txt"])
+    user = submit(scheduler, needs=["file:out.txt"])
+    finish(scheduler, claim(scheduler))
+    blocked = (JobStatus.BLOCKED_BY_DEPENDENCY, "missing file:out.txt")
+    assert reason(scheduler, user.number) == blocked
+
+
+def test_producers_that_all_failed_block(scheduler: Scheduler) -> None:
+    submit(scheduler, produces=[NAME], retry_policy=ONCE)
+    user = submit(scheduler, needs=[NAME])
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    blocked = (JobStatus.BLOCKED_BY_DEPENDENCY, f"dependency failed for {NAME}")
+    assert reason(scheduler, user.number) == blocked
+
+
+def test_who_wants_to_waits_for_a_producer_to_come(scheduler: Scheduler) -> None:
+    user = submit(scheduler, needs=[NAME], missing_producer="wait")
+    waiting = (JobStatus.WAITING_ON_DEPS, f"awaiting producer for {NAME}")
+    assert reason(scheduler, user.number) == waiting
+    put(scheduler)
+    assert [one.number for one in claim(scheduler)] == [user.number]
+
+
+def test_a_file_that_appears_lets_the_job_go_on(scheduler: Scheduler) -> None:
+    user = submit(scheduler, needs=["file:in.txt"], missing_producer="wait")
+    keep_time(scheduler)
+    assert claim(scheduler) == []
+    (scheduler.workspace.root / "in.txt").write_text("here")
+    keep_time(scheduler)
+    assert [one.number for one in claim(scheduler)] == [user.number]
+
+
+def test_a_marker_is_removed_when_its_producer_fails(scheduler: Scheduler) -> None:
+    put(scheduler)
+    submit(scheduler, produces=[NAME], retry_policy=ONCE)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    with pytest.raises(errors.NotFound):
+        scheduler.store.read(lambda tx: markers.view(scheduler, tx, "model", "big"))
+
+
+def test_a_marker_that_is_taken_away_closes_the_gate_again(scheduler: Scheduler) -> None:
+    put(scheduler)
+    user = submit(scheduler, needs=[NAME], missing_producer="wait")
+    scheduler.store.write(lambda tx: markers.remove(scheduler, tx, "model", "big"))
+    assert job(scheduler, user.number).status is JobStatus.WAITING_ON_DEPS
+
+
+def test_markers_are_listed_with_who_made_them(scheduler: Scheduler) -> None:
+    put(scheduler)
+    maker = submit(scheduler, produces=["custom:a:b"])
+    finish(scheduler, claim(scheduler))
+    found = scheduler.store.read(lambda tx: markers.after(tx, "", 10))
+    assert [(one.artifact, one.job_id) for one in found] == [
+        ("custom:a:b", maker.job_id),
+        (NAME, None),
+    ]
+
+
+def test_a_job_can_need_the_success_of_another(scheduler: Scheduler) -> None:
+    first = submit(scheduler)
+    user = submit(scheduler, needs=[f"job:{first.number}"], missing_producer="wait")
+    assert job(scheduler, user.number).status is JobStatus.WAITING_ON_DEPS
+    finish(scheduler, claim(scheduler))
+    assert [one.number for one in claim(scheduler)] == [user.number]

@@ -1,0 +1,151 @@
+"""Trying a failed run again by hand."""
+
+from typing import Any
+
+import pytest
+from tests.helpers import ask, claim, finish, job, run_next, submit
+
+from headway.api import runs as operations
+from headway.domain import errors
+from headway.domain.groups import GroupStatus
+from headway.domain.jobs import Job, RetryPolicy, RetryState
+from headway.domain.requests import BatchJobRequest
+from headway.domain.runs import RunStatus
+from headway.domain.states import JobStatus
+from headway.scheduler import groups, rewind
+from headway.scheduler.groups import GroupRequest
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import groups as kept
+
+FAILED = RunStatus.FAILED
+NO_RETRY = {"max_attempts": 0}
+
+
+def failed_job(scheduler: Scheduler, **fields: Any) -> Job:
+    submit(scheduler, **{"retry_policy": NO_RETRY, **fields})
+    return run_next(scheduler, FAILED, error="boom")
+
+
+def retry(scheduler: Scheduler, failed: Job, **body: Any) -> Job:
+    made: Job = ask(
+        operations.retry_run, scheduler, body=operations.RetryBody(**body), id=str(failed.run_id)
+    )
+    return made
+
+
+def test_a_failed_run_is_tried_again_as_a_new_job_of_its_chain(scheduler: Scheduler) -> None:
+    failed = failed_job(scheduler, params={"x": 1})
+    made = retry(scheduler, failed, priority="URGENT")
+    assert (made.retry_of, made.chain_id) == (failed.job_id, failed.job_id)
+    assert (made.attempt, made.priority, made.params) == (1, 20, {"x": 1})
+    assert made.status is JobStatus.QUEUED
+    assert made.scheduled_for is None
+    assert job(scheduler, failed.number).retry_state is RetryState.EXHAUSTED
+    assert run_next(scheduler).number == made.number
+
+
+def test_a_run_that_did_not_fail_is_refused_with_the_reason(scheduler: Scheduler) -> None:
+    submit(scheduler)
+    (running,) = claim(scheduler)
+    with pytest.raises(errors.RunNotFailed, match="going on"):
+        retry(scheduler, job(scheduler, running.number))
+    finish(scheduler, running)
+    with pytest.raises(errors.RunNotFailed, match="COMPLETED"):
+        retry(scheduler, job(scheduler, running.number))
+    with pytest.raises(errors.NotFound):
+        ask(operations.retry_run, scheduler, body=operations.RetryBody(), id="nobody")
+
+
+def test_a_chain_is_not_tried_twice_at_once(scheduler: Scheduler) -> None:
+    failed = failed_job(scheduler)
+    made = retry(scheduler, failed)
+    with pytest.raises(errors.Conflict, match=f"job {made.number} "):
+        retry(scheduler, failed)
+
+
+def test_a_run_whose_automatic_retry_is_still_to_come_is_not_tried_by_hand(
+    scheduler: Scheduler,
+) -> None:
+    waiting = failed_job(scheduler, retry_policy={"max_attempts": 1})
+    with pytest.raises(errors.Conflict):
+        retry(scheduler, waiting)
+
+
+def test_its_own_failure_follows_the_chains_count(scheduler: Scheduler) -> None:
+    failed = failed_job(scheduler)
+    for attempt in (1, 2):
+        made = retry(scheduler, failed)
+        assert made.attempt == attempt
+        again = run_next(scheduler, FAILED)
+        assert again.retry_state is RetryState.EXHAUSTED
+        assert claim(scheduler) == []
+
+
+def test_a_run_from_before_a_rewind_is_tried_again_in_the_chain_as_it_is_now(
+    scheduler: Scheduler,
+) -> None:
+    root = failed_job(scheduler, params={"x": 1})
+    retry(scheduler, root)
+    history = run_next(scheduler, FAILED)
+    scheduler.store.write(lambda tx: rewind.rewind(scheduler, tx, root.number))
+    with pytest.raises(errors.Conflict, match=f"job {root.number} "):
+        retry(scheduler, history)
+    run_next(scheduler, FAILED)
+    made = retry(scheduler, history)
+    assert (made.retry_of, made.chain_id) == (history.job_id, root.job_id)
+    assert (made.attempt, made.params) == (1, {"x": 1})
+
+
+def test_the_params_are_those_of_the_run(scheduler: Scheduler) -> None:
+    first = failed_job(scheduler, params={"x": 1})
+    run_id = str(first.run_id)
+    made = ask(operations.retry_run, scheduler, body=operations.RetryBody(), id=run_id)
+    assert made.params == {"x": 1}
+    run = ask(operations.get_run, scheduler, id=run_id)
+    assert (run.params_snapshot, run.error) == ({"x": 1}, "boom")
+
+
+def test_a_unique_key_that_is_in_use_by_now_stops_the_retry(scheduler: Scheduler) -> None:
+    failed = failed_job(scheduler, unique_key="k")
+    other = submit(scheduler, unique_key="k")
+    with pytest.raises(errors.Conflict, match=f"job {other.number} "):
+        retry(scheduler, failed)
+
+
+def test_the_group_of_a_member_that_is_tried_again_is_open_again(scheduler: Scheduler) -> None:
+    members = [BatchJobRequest(job_type="a", retry_policy=RetryPolicy(max_attempts=0))]
+    group = scheduler.store.write(
+        lambda tx: groups.create(scheduler, tx, GroupRequest(jobs=members))
+    )
+    failed = run_next(scheduler, FAILED)
+    retry(scheduler, failed)
+    assert _group_status(scheduler, group.group_id) is GroupStatus.QUEUED
+    run_next(scheduler)
+    assert _group_status(scheduler, group.group_id) is GroupStatus.COMPLETED
+
+
+def _group_status(scheduler: Scheduler, group_id: str) -> GroupStatus:
+    return scheduler.store.read(lambda tx: kept.find(tx, group_id)).status
+
+
+def test_runs_are_listed_newest_first_and_filtered(scheduler: Scheduler) -> None:
+    failed = failed_job(scheduler)
+    submit(scheduler)
+    run_next(scheduler)
+    submit(scheduler)
+    claim(scheduler)
+
+    def listed(**query: Any) -> list[str]:
+        asked = operations.RunQuery(**query)
+        return [run.run_id for run in ask(operations.list_runs, scheduler, query=asked).items]
+
+    every = listed()
+    assert every == sorted(every, reverse=True)
+    assert len(every) == 3
+    assert listed(status="failed") == [failed.run_id]
+    assert listed(job_id=str(failed.number)) == [failed.run_id]
+    assert listed(job_id=failed.job_id, status="completed") == []
+    assert len(listed(status="running,completed")) == 2
+    assert listed(job_id="999") == []
+    with pytest.raises(errors.InvalidRequest):
+        listed(status="odd")

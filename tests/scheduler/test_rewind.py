@@ -1,0 +1,179 @@
+"""Rewind: a job and all that lies downstream start afresh."""
+
+from pathlib import Path
+
+import pygit2
+import pytest
+from tests.helpers import MovableClock, claim, event_kinds, finish, job, submit
+from tests.scheduler.asking import keep_time, rewound, show
+
+from headway.domain import errors, events
+from headway.domain.runs import RunStatus
+from headway.domain.states import JobStatus
+from headway.scheduler import approvals, cancel, verify
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import runs
+
+ONCE = {"max_attempts": 0}
+
+
+def test_a_failed_job_and_what_it_blocked_start_afresh(scheduler: Scheduler) -> None:
+    #  fine -> failing -> blocked -> last
+    fine = submit(scheduler)
+    failing = submit(scheduler, after=[fine.number], retry_policy=ONCE)
+    blocked = submit(scheduler, after=[failing.number])
+    last = submit(scheduler, after=[blocked.number])
+    beside = submit(scheduler, "beside")
+    finish(scheduler, claim(scheduler, job_types=("work",)))
+    finish(scheduler, claim(scheduler, job_types=("work",)), RunStatus.FAILED, exit_code=3)
+    assert job(scheduler, last.number).status is JobStatus.BLOCKED_BY_DEPENDENCY
+    report = rewound(scheduler, failing.number)
+    assert report.requested_job == report.retry_root == failing.job_id
+    assert report.last_successful_point == (fine.job_id,)
+    assert report.retry_set == (failing.job_id, blocked.job_id, last.job_id)
+    assert report.restarted == (failing.job_id,)
+    again = job(scheduler, failing.number)
+    assert (again.status, again.generation, again.exit_code) == (JobStatus.QUEUED, 2, None)
+    assert (again.started_at, again.finished_at, again.waited_on) == (None, None, ())
+    assert job(scheduler, last.number).status is JobStatus.WAITING_ON_DEPS
+    assert job(scheduler, beside.number).generation == 1
+    assert job(scheduler, fine.number).status is JobStatus.SUCCEEDED
+    assert event_kinds(scheduler).count(events.REWOUND) == 3
+    for _ in range(3):
+        finish(scheduler, claim(scheduler, job_types=("work",)))
+    assert job(scheduler, last.number).status is JobStatus.SUCCEEDED
+    assert verify.verify(scheduler) == []
+
+
+def test_old_runs_stay_as_history_of_their_generation(scheduler: Scheduler) -> None:
+    made = submit(scheduler, retry_policy=ONCE)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    rewound(scheduler, made.number)
+    finish(scheduler, claim(scheduler))
+    found = scheduler.store.read(lambda tx: runs.of_job(tx, made.number))
+    assert [(run.generation, run.status) for run in found] == [(2, "COMPLETED"), (1, "FAILED")]
+
+
+def test_a_chain_is_rewound_to_its_first_job_and_its_retries_become_history(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    first = submit(scheduler, unique_key="nightly")
+    later = submit(scheduler, after=[first.number])
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    clock.move(10)
+    keep_time(scheduler)
+    (retry,) = claim(scheduler)
+    finish(scheduler, retry, RunStatus.FAILED)
+    pending = retry.number + 1
+    report = rewound(scheduler, retry.number)
+    assert (report.requested_job, report.retry_root) == (retry.job_id, first.job_id)
+    ended = job(scheduler, pending)
+    assert ended.status is JobStatus.CANCELLED
+    assert ended.wait_reason is not None
+    assert ended.wait_reason.kind == "rewound"
+    assert job(scheduler, retry.number).status is JobStatus.FAILED
+    assert job(scheduler, retry.number).retry_of == first.job_id
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    assert job(scheduler, later.number).status is JobStatus.WAITING_ON_DEPS
+    clock.move(10)
+    keep_time(scheduler)
+    finish(scheduler, claim(scheduler))
+    assert [one.number for one in claim(scheduler)] == [later.number]
+    assert verify.verify(scheduler) == []
+
+
+def test_a_retry_that_is_history_leads_back_to_the_first_job(scheduler: Scheduler) -> None:
+    first = submit(scheduler)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    rewound(scheduler, first.number)
+    report = rewound(scheduler, first.number + 1)
+    assert report.retry_root == first.job_id
+    assert job(scheduler, first.number).generation == 3
+
+
+def test_nothing_is_rewound_while_a_member_runs(scheduler: Scheduler) -> None:
+    root = submit(scheduler, retry_policy=ONCE)
+    follower = submit(scheduler, after=[{"job": root.number, "policy": "finished"}])
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    claim(scheduler)
+    expected = f"cannot retry while jobs are running in the retry set: {follower.job_id} (running)"
+    with pytest.raises(errors.RewindRefused) as refusal:
+        rewound(scheduler, root.number)
+    assert refusal.value.detail == expected
+    assert job(scheduler, root.number).generation == 1
+
+
+def test_a_success_is_rewound_by_force_only(scheduler: Scheduler) -> None:
+    made = submit(scheduler)
+    finish(scheduler, claim(scheduler))
+    with pytest.raises(errors.RewindRefused):
+        rewound(scheduler, made.number)
+    rewound(scheduler, made.number, force=True)
+    assert job(scheduler, made.number).status is JobStatus.QUEUED
+
+
+def test_who_needs_what_was_made_is_downstream_and_markers_are_removed(
+    scheduler: Scheduler,
+) -> None:
+    maker = submit(scheduler, produces=["custom:model:big"])
+    user = submit(scheduler, needs=["custom:model:big"])
+    finish(scheduler, claim(scheduler))
+    finish(scheduler, claim(scheduler))
+    report = rewound(scheduler, maker.number, force=True)
+    assert report.retry_set == (maker.job_id, user.job_id)
+    waiting = job(scheduler, user.number)
+    assert waiting.status is JobStatus.WAITING_ON_DEPS
+    assert waiting.wait_reason is not None
+    assert waiting.wait_reason.detail == "waiting on custom:model:big"
+    finish(scheduler, claim(scheduler))
+    assert [one.number for one in claim(scheduler)] == [user.number]
+
+
+def test_approval_is_asked_for_again(scheduler: Scheduler) -> None:
+    made = submit(scheduler, approval=True)
+    scheduler.store.write(lambda tx: approvals.reject(scheduler, tx, made.number, actor="ann"))
+    rewound(scheduler, made.number)
+    assert show(scheduler, made.number).status is JobStatus.WAITING_ON_APPROVAL
+
+
+def test_a_unique_key_that_is_in_use_is_not_taken(scheduler: Scheduler) -> None:
+    made = submit(scheduler, unique_key="only", retry_policy=ONCE)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    submit(scheduler, unique_key="only")
+    with pytest.raises(errors.RewindRefused, match="unique key 'only'"):
+        rewound(scheduler, made.number)
+
+
+def test_a_cancelled_job_that_waits_for_locks_comes_back_into_line(scheduler: Scheduler) -> None:
+    submit(scheduler, locks=["gpu"])
+    claim(scheduler)
+    waiter = submit(scheduler, locks=["gpu"])
+    scheduler.store.write(lambda tx: cancel.cancel(scheduler, tx, waiter.number))
+    rewound(scheduler, waiter.number)
+    assert job(scheduler, waiter.number).status is JobStatus.WAITING_ON_LOCKS
+    rewound(scheduler, waiter.number)
+    assert job(scheduler, waiter.number).generation == 3
+    assert verify.verify(scheduler) == []
+
+
+def merging(workspace: Path) -> Path:
+    """A repository in the middle of a merge."""
+    pygit2.init_repository(str(workspace))
+    (workspace / ".git" / "MERGE_HEAD").write_text("0" * 40 + "\n")
+    return workspace / ".git" / "MERGE_HEAD"
+
+
+def test_sentinels_are_cleared_unless_a_merge_is_under_way(scheduler: Scheduler) -> None:
+    workspace = scheduler.workspace.root
+    sentinel = workspace / ".headway/merge-conflicts/plan.json"
+    sentinel.parent.mkdir(parents=True)
+    sentinel.write_text("{}")
+    made = submit(scheduler, produces=["merge_sentinel:plan"], retry_policy=ONCE)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    head = merging(workspace)
+    with pytest.raises(errors.RewindRefused, match="git merge --abort"):
+        rewound(scheduler, made.number)
+    assert sentinel.exists()
+    head.unlink()
+    rewound(scheduler, made.number)
+    assert not sentinel.exists()

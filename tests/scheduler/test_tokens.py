@@ -1,0 +1,66 @@
+"""Tokens: shown once, kept as digests, good until they are revoked."""
+
+import pytest
+from tests.helpers import ask
+
+from headway.api import tokens as operations
+from headway.api.operation import Paging
+from headway.domain import errors
+from headway.domain.tokens import Principal, Role, Token
+from headway.scheduler import tokens
+from headway.scheduler.scheduler import Scheduler
+
+
+def make(scheduler: Scheduler, role: Role = Role.SUBMIT) -> Token:
+    return scheduler.store.write(lambda tx: tokens.create(scheduler, tx, "ci", role))
+
+
+def who(scheduler: Scheduler, text: str | None) -> Principal | None:
+    assert text is not None
+    return scheduler.store.read(lambda tx: tokens.principal_of(tx, text))
+
+
+def test_a_token_says_who_asks(scheduler: Scheduler) -> None:
+    token = make(scheduler)
+    assert token.token is not None
+    assert token.token.startswith("hw_")
+    assert who(scheduler, token.token) == Principal(name="ci", role=Role.SUBMIT)
+
+
+def test_nobody_is_known_by_another_text(scheduler: Scheduler) -> None:
+    token = make(scheduler)
+    assert who(scheduler, f"{token.token}x") is None
+    assert who(scheduler, token.token_id) is None
+
+
+def test_a_revoked_token_is_good_for_nothing(scheduler: Scheduler) -> None:
+    token = make(scheduler)
+    revoked = ask(operations.revoke_token, scheduler, id=token.token_id)
+    assert revoked.revoked_at is not None
+    assert who(scheduler, token.token) is None
+    assert ask(operations.revoke_token, scheduler, id=token.token_id) == revoked
+
+
+def test_an_unknown_token_cannot_be_revoked(scheduler: Scheduler) -> None:
+    with pytest.raises(errors.NotFound):
+        ask(operations.revoke_token, scheduler, id="nobody")
+
+
+def test_the_list_never_shows_a_token(scheduler: Scheduler) -> None:
+    made = {make(scheduler).token_id for _ in range(3)}
+    first = ask(operations.list_tokens, scheduler, query=Paging(limit=2))
+    second = ask(operations.list_tokens, scheduler, query=Paging(cursor=first.next_cursor))
+    shown = [*first.items, *second.items]
+    assert {one.token_id for one in shown} == made
+    assert all(one.token is None for one in shown)
+
+
+def test_the_token_itself_is_not_stored(scheduler: Scheduler) -> None:
+    token = make(scheduler)
+    rows = scheduler.store.read(lambda tx: tx.select("SELECT * FROM tokens", {}))
+    assert str(token.token) not in str(rows)
+
+
+def test_a_name_is_needed(scheduler: Scheduler) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        scheduler.store.write(lambda tx: tokens.create(scheduler, tx, " ", Role.READ))

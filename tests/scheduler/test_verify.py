@@ -1,0 +1,70 @@
+"""Verify: a sound store has nothing to say, a damaged one says what is wrong."""
+
+import sqlite3
+
+import pytest
+from tests.helpers import claim, finish, submit
+from tests.scheduler.asking import submit_all
+
+from headway.domain.runs import RunStatus
+from headway.scheduler import verify
+from headway.scheduler.scheduler import Scheduler
+from headway.storage.sqlite.database import SqliteDatabase
+
+
+def damage(scheduler: Scheduler, sql: str) -> None:
+    """Change the file behind the scheduler's back."""
+    database = scheduler.store.database
+    assert isinstance(database, SqliteDatabase)
+    raw = sqlite3.connect(database.path)
+    with raw:
+        raw.execute(sql)
+    raw.close()
+
+
+@pytest.fixture
+def busy(scheduler: Scheduler) -> Scheduler:
+    """1 succeeded, 2 failed, 3 runs with a lock, 4 waits for it, 5 waits for 3, 6 is claimed."""
+    submit_all(scheduler, {}, {"retry_policy": {"max_attempts": 0}}, {"locks": ["gpu"]})
+    finish(scheduler, claim(scheduler))
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    claim(scheduler)
+    submit(scheduler, locks=["gpu"])
+    submit(scheduler, after=[3])
+    submit(scheduler)
+    claim(scheduler, lease=False)
+    return scheduler
+
+
+def test_a_sound_store_has_nothing_to_say(busy: Scheduler) -> None:
+    assert verify.verify(busy) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "problem"),
+    [
+        ("DELETE FROM leases", "job 3 is RUNNING without a lease"),
+        ("DELETE FROM runs WHERE status IS NULL", "job 3 is RUNNING without an open run"),
+        ("UPDATE jobs SET open_deps = 0", "job 5 counts its open dependencies wrongly"),
+        (
+            "INSERT INTO locks VALUES ('gpu', 6, 'shared', 0)",
+            "lock gpu is held exclusively and by somebody else",
+        ),
+        ("UPDATE locks SET job_number = 1", "lock gpu is held by a job that is not running"),
+        ("UPDATE jobs SET worker_id = NULL", "job 6 is claimed without a worker or a time"),
+        (
+            "UPDATE jobs SET chain = 4 WHERE number = 5",
+            "the chain of job 4 has more than one active link",
+        ),
+        ("DELETE FROM lock_waiters", "job 4 waits for locks but stands in no line"),
+        ("UPDATE lock_waiters SET position = 0", "job 4 stands wrongly in the line for a lock"),
+        (
+            "UPDATE jobs SET status = 'SUCCEEDED' WHERE number = 2",
+            "job 2 ended otherwise than its run",
+        ),
+        ("UPDATE jobs SET lane_id = 99 WHERE number = 1", "jobs row 1 refers to a missing lanes"),
+    ],
+)
+def test_damage_is_named(busy: Scheduler, sql: str, problem: str) -> None:
+    damage(busy, sql)
+    assert problem in verify.verify(busy)

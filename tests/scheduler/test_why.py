@@ -1,0 +1,233 @@
+"""Why a job is not running: the answer a person gets."""
+
+from datetime import timedelta
+
+import pytest
+from tests.helpers import MovableClock, claim, finish, submit
+from tests.scheduler.asking import closed_gate, keep_time, register, show, submit_all, why
+
+from headway.domain.answers import GateState
+from headway.domain.gates import Gate
+from headway.domain.runs import RunStatus
+from headway.domain.states import JobStatus
+from headway.scheduler import approvals, explain, limit_control, queue_control
+from headway.scheduler.scheduler import Scheduler
+
+
+def test_there_are_always_nine_gates_in_order(scheduler: Scheduler) -> None:
+    for number in submit_all(scheduler, {}, {"approval": True}, {"needs": ["file:nowhere"]}):
+        assert [row.gate for row in why(scheduler, number).gates] == list(Gate)
+
+
+def test_a_job_that_may_start_has_only_open_gates_and_no_reason(scheduler: Scheduler) -> None:
+    register(scheduler)
+    job = submit(scheduler)
+    answer = why(scheduler, job.number)
+    assert {row.state for row in answer.gates} == {GateState.OPEN}
+    assert answer.startable
+    assert show(scheduler, job.number).wait_reason is None
+
+
+def test_gates_behind_the_closed_one_are_not_reached(scheduler: Scheduler) -> None:
+    register(scheduler)
+    job = submit(scheduler, approval=True)
+    answer = why(scheduler, job.number)
+    states = [row.state for row in answer.gates]
+    assert states[:4] == [GateState.OPEN] * 4
+    assert states[4] is GateState.CLOSED
+    assert states[5:] == [GateState.NOT_REACHED] * 4
+    assert answer.startable
+
+
+def test_every_unmet_dependency_is_named_with_its_own_reason(scheduler: Scheduler) -> None:
+    register(scheduler)
+    first, second = submit(scheduler), submit(scheduler, approval=True)
+    claim(scheduler)
+    job = submit(scheduler, after=[first.number, second.number])
+    gate = closed_gate(why(scheduler, job.number))
+    assert gate.gate is Gate.AFTER
+    assert gate.detail == f"waiting on job {first.job_id}"
+    running, waiting = gate.blockers
+    assert (running.id, running.status) == (first.job_id, JobStatus.RUNNING)
+    assert running.since is not None
+    assert (waiting.id, waiting.detail) == (second.job_id, "awaiting human approval")
+
+
+def test_every_missing_artifact_is_named(scheduler: Scheduler) -> None:
+    job = submit(scheduler, needs=["file:a", "file:b"], missing_producer="wait")
+    gate = closed_gate(why(scheduler, job.number))
+    assert gate.gate is Gate.ARTIFACTS
+    assert gate.detail == "awaiting producer for file:a"
+    assert [one.id for one in gate.blockers] == ["file:a", "file:b"]
+
+
+def test_a_lock_is_explained_by_its_holder_and_since_when(scheduler: Scheduler) -> None:
+    register(scheduler)
+    holder, waiter = submit(scheduler, locks=["gpu"]), submit(scheduler, locks=["gpu"])
+    claim(scheduler)
+    answer = why(scheduler, waiter.number)
+    gate = closed_gate(answer)
+    assert (answer.status, gate.gate) == (JobStatus.WAITING_ON_LOCKS, Gate.LOCKS)
+    (blocker,) = gate.blockers
+    assert blocker.id == holder.job_id
+    assert blocker.detail == "holds gpu (exclusive)"
+    assert blocker.since == scheduler.clock.now()
+    shown = show(scheduler, waiter.number)
+    assert shown.status is JobStatus.WAITING_ON_LOCKS
+    assert shown.wait_reason is not None
+    assert shown.wait_reason.detail == "waiting on locks"
+
+
+def test_a_full_limit_is_explained_by_who_uses_it(scheduler: Scheduler) -> None:
+    register(scheduler)
+    big, small = submit(scheduler, cost_units=60), submit(scheduler, cost_units=50)
+    claim(scheduler)
+    gate = closed_gate(why(scheduler, small.number))
+    assert gate.detail == "capacity: used 60 + 50 > 100"
+    assert [(one.id, one.detail) for one in gate.blockers] == [(big.job_id, "uses 60 of capacity")]
+    shown = show(scheduler, small.number)
+    assert shown.status is JobStatus.QUEUED
+    assert shown.wait_reason is not None
+    assert shown.wait_reason.kind == "limits"
+    assert shown.waited_on == ("limits",)
+
+
+def test_what_can_never_fit_is_not_startable(scheduler: Scheduler) -> None:
+    register(scheduler)
+    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, "gpu", size=1, rate=None))
+    job = submit(scheduler, limits={"gpu": 2})
+    assert not why(scheduler, job.number).startable
+
+
+def test_a_pause_is_the_reason_of_every_job_it_holds(scheduler: Scheduler) -> None:
+    register(scheduler)
+    held, free = submit(scheduler, queue="slow"), submit(scheduler, queue="quick")
+    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, "slow", None))
+    assert closed_gate(why(scheduler, held.number)).detail == "queue slow is paused"
+    reason = show(scheduler, held.number).wait_reason
+    assert reason is not None
+    assert reason.kind == "paused"
+    assert show(scheduler, free.number).wait_reason is None
+    scheduler.store.write(lambda tx: queue_control.resume(scheduler, tx, None, None))
+    assert show(scheduler, held.number).wait_reason is None
+
+
+def test_without_a_worker_that_takes_it_a_job_is_not_startable(scheduler: Scheduler) -> None:
+    register(scheduler, capabilities=("cpu",))
+    job = submit(scheduler, "render", requires=["gpu"])
+    answer = why(scheduler, job.number)
+    gate = closed_gate(answer)
+    assert gate.detail == "no worker for queue default with render, gpu"
+    assert [one.detail for one in gate.blockers] == ["lacks gpu"]
+    assert not answer.startable
+
+
+def test_a_worker_that_was_not_heard_of_for_long_is_gone(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    register(scheduler)
+    job = submit(scheduler)
+    clock.move(3 * scheduler.rules.lease_ttl_s + 1)
+    gate = closed_gate(why(scheduler, job.number))
+    assert [one.detail for one in gate.blockers] == ["is gone"]
+
+
+def test_a_time_to_come_closes_the_first_gate(scheduler: Scheduler, clock: MovableClock) -> None:
+    register(scheduler)
+    job = submit(scheduler, scheduled_for=clock.now() + timedelta(minutes=5))
+    assert closed_gate(why(scheduler, job.number)).detail == "scheduled for 2026-03-02T12:05:00Z"
+    clock.move(300)
+    keep_time(scheduler)
+    register(scheduler)
+    assert show(scheduler, job.number).wait_reason is None
+
+
+def test_a_running_job_has_passed_every_gate(scheduler: Scheduler) -> None:
+    job = submit(scheduler)
+    claim(scheduler)
+    answer = why(scheduler, job.number)
+    assert {row.state for row in answer.gates} == {GateState.OPEN}
+    assert answer.ahead == 0
+
+
+def test_a_job_that_ended_keeps_the_gate_that_ended_it(scheduler: Scheduler) -> None:
+    failing = submit(scheduler, retry_policy={"max_attempts": 0})
+    blocked = submit(scheduler, after=[failing.number])
+    rejected = submit(scheduler, approval=True)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    scheduler.store.write(
+        lambda tx: approvals.reject(scheduler, tx, rejected.number, actor="ann", reason="too dear")
+    )
+    gate = closed_gate(why(scheduler, blocked.number))
+    assert gate.gate is Gate.AFTER
+    assert gate.detail == f"dependency failed for job {failing.job_id} (failed)"
+    assert [one.id for one in gate.blockers] == [failing.job_id]
+    gate = closed_gate(why(scheduler, rejected.number))
+    assert (gate.gate, gate.detail) == (Gate.APPROVAL, "too dear")
+    assert not why(scheduler, rejected.number).startable
+    assert {row.state for row in why(scheduler, failing.number).gates} == {GateState.OPEN}
+
+
+def test_ahead_counts_what_may_start_before_it_and_nothing_that_runs(scheduler: Scheduler) -> None:
+    for _ in range(3):
+        submit(scheduler)
+    submit(scheduler, approval=True)
+    submit(scheduler, "other", priority="HIGH")
+    last = submit(scheduler, "third")
+    assert why(scheduler, last.number).ahead == 4
+    claim(scheduler)
+    assert why(scheduler, last.number).ahead == 3
+
+
+def test_places_in_the_queue_are_counted_from_one(scheduler: Scheduler) -> None:
+    low, high, waiting = (
+        submit(scheduler),
+        submit(scheduler, priority=5),
+        submit(scheduler, approval=True),
+    )
+    places = {number: show(scheduler, number).queue_position for number in (1, 2, 3)}
+    assert places == {high.number: 1, low.number: 2, waiting.number: 3}
+    claim(scheduler)
+    assert show(scheduler, high.number).queue_position is None
+
+
+def test_a_circle_through_artifacts_is_named(scheduler: Scheduler) -> None:
+    register(scheduler)
+    first = submit(
+        scheduler, needs=["custom:x:b"], produces=["custom:x:a"], missing_producer="wait"
+    )
+    second = submit(scheduler, needs=["custom:x:a"], produces=["custom:x:b"])
+    keep_time(scheduler)
+    answer = why(scheduler, second.number)
+    circle = closed_gate(answer).blockers[0]
+    assert circle.kind == "circle"
+    assert circle.detail in (
+        "jobs 2 -> 1 -> 2 wait for each other",
+        "jobs 1 -> 2 -> 1 wait for each other",
+    )
+    assert first.job_id in circle.id
+    assert not answer.startable
+
+
+def test_the_status_shows_what_runs_and_what_became_of_the_rest(scheduler: Scheduler) -> None:
+    register(scheduler)
+    submit(scheduler, retry_policy={"max_attempts": 0})
+    submit(scheduler)
+    submit(scheduler)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    (running,) = claim(scheduler)
+    status = scheduler.store.read(lambda tx: explain.status(scheduler, tx))
+    assert status.running
+    assert [one.number for one in status.current_jobs] == [running.number]
+    assert status.queue_length == 1
+    assert (status.totals.failed, status.totals.succeeded) == (1, 0)
+    assert status.active_reservation is None
+
+
+@pytest.mark.parametrize("count", [1, 50])
+def test_a_list_is_shown_in_the_order_asked_for(scheduler: Scheduler, count: int) -> None:
+    numbers = submit_all(scheduler, *({} for _ in range(count)))
+    wanted = numbers[::-1]
+    shown = scheduler.store.read(lambda tx: explain.views(scheduler, tx, wanted))
+    assert [job.number for job in shown] == wanted
+    assert [job.queue_position for job in shown] == list(range(count, 0, -1))
