@@ -1,0 +1,1 @@
+"""Who does the work: workers take jobs and executors run them."""

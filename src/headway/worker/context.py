@@ -1,0 +1,107 @@
+"""What one run is given to do, and what its handler sees of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headway.worker.run_logs import RunLog
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """One run to execute; `deadline` (monotonic) is when its lease ends, if that is known."""
+
+    run_id: str
+    job_id: str
+    number: int
+    job_type: str
+    params: dict[str, Any]
+    attempt: int
+    timeout_s: float | None
+    log_dir: Path
+    deadline: float | None = None
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a run is, in its own words."""
+
+    fraction: float
+    message: str | None = None
+
+
+class JobContext:
+    """What a handler with a first parameter `ctx` gets."""
+
+    __slots__ = ("_cancelled", "_logs", "_progress", "_when_cancelled", "_work")
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._logs: RunLog | None = None
+        self._progress: Progress | None = None
+        self._cancelled = False
+        self._when_cancelled: Callable[[], None] | None = None
+
+    @property
+    def job_id(self) -> str:
+        """The job's public id."""
+        return self._work.job_id
+
+    @property
+    def number(self) -> int:
+        """The job's short number."""
+        return self._work.number
+
+    @property
+    def run_id(self) -> str:
+        """The id of this execution."""
+        return self._work.run_id
+
+    @property
+    def attempt(self) -> int:
+        """How often the job was tried before, from 0."""
+        return self._work.attempt
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The params as they were submitted."""
+        return self._work.params
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody asked this run to stop, or its time is up."""
+        return self._cancelled
+
+    @property
+    def logs(self) -> RunLog:
+        """The run's own log files, which are opened when something is written."""
+        if self._logs is None:
+            self._logs = RunLog(self._work.log_dir)
+        return self._logs
+
+    def progress(self, fraction: float, message: str | None = None) -> None:
+        """Tell how far the run is, from 0 to 1; only the newest word is kept."""
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"progress is a number from 0 to 1, not {fraction}")
+        self._progress = Progress(float(fraction), message)
+
+    def log(self, text: str) -> None:
+        """Write a line to the run's stdout log."""
+        self.logs.write("stdout", f"{text}\n")
+
+    def take_progress(self) -> Progress | None:
+        """The newest progress that was not taken before."""
+        newest, self._progress = self._progress, None
+        return newest
+
+    def cancel(self) -> None:
+        """Ask the run to stop by itself."""
+        self._cancelled = True
+        if self._when_cancelled is not None:
+            self._when_cancelled()
+
+    def when_cancelled(self, tell: Callable[[], None]) -> None:
+        """Have `tell` called on cancel; it may be called twice when both happen at once."""
+        self._when_cancelled = tell
+        if self._cancelled:
+            tell()

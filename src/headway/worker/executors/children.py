@@ -1,0 +1,178 @@
+"""A run that lives in a process group of its own: from its start to the end of its last member."""
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from typing import Literal
+
+from headway.domain.runs import Outcome
+from headway.worker import process_groups
+from headway.worker.context import Work
+from headway.worker.executors import calls
+from headway.worker.executors.interface import Done
+from headway.worker.executors.settling import Settlement
+from headway.worker.executors.timers import Timer, Timers
+from headway.worker.guard import Guard
+
+GRACE_S = 10.0
+LEFTOVER_GRACE_S = 2.0
+
+Ending = Literal["stop", "timeout"]
+
+
+class NotStarted(Exception):
+    """The process could not be started; `outcome` says why."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.error)
+        self.outcome = outcome
+
+
+class Nursery:
+    """What all children of a worker share."""
+
+    def __init__(self, guard: Guard, timers: Timers | None = None, grace: float = GRACE_S) -> None:
+        self.guard = guard
+        self.timers = timers or Timers()
+        self.grace = grace
+
+
+class ChildRun:
+    """One child process, its group, and the thread that waits for it."""
+
+    def __init__(
+        self,
+        nursery: Nursery,
+        work: Work,
+        done: Done,
+        *,
+        spawn: Callable[[], "subprocess.Popen[bytes]"],
+        judge: Callable[[int], Outcome],
+    ) -> None:
+        self._nursery = nursery
+        self._work = work
+        self._settlement = Settlement(done)
+        self._spawn = spawn
+        self._judge = judge
+        # Signals are only sent under the lock and before the leader is reaped: its number is
+        # not given to anybody else until then.
+        self._lock = threading.Lock()
+        self._pid: int | None = None
+        self._deadline = work.deadline
+        self._ending: Ending | None = None
+        self._is_over = False
+        self._timers: list[Timer] = []
+        threading.Thread(target=self._live, name=f"run-{work.number}", daemon=True).start()
+
+    def stop(self) -> None:
+        """SIGTERM to the group now, SIGKILL after the grace period."""
+        self._end("stop")
+
+    def renew(self, deadline: float) -> None:
+        """Let the guard wait until then before it ends the group of a frozen worker."""
+        with self._lock:
+            self._deadline = deadline
+            if self._pid is not None:
+                self._nursery.guard.renew(self._pid, deadline)
+
+    def _live(self) -> None:
+        try:
+            outcome = self._outcome()
+        except NotStarted as refusal:
+            outcome = refusal.outcome
+        except Exception as error:
+            outcome = calls.outcome_of(error)
+        self._settlement.settle(outcome)
+
+    def _outcome(self) -> Outcome:
+        if self._ending is not None:
+            return calls.stopped()
+        self._nursery.guard.start()
+        process = self._spawn()
+        try:
+            self._adopt(process.pid)
+            _wait_without_reaping(process)
+        finally:
+            returncode = self._bury(process)
+        return self._conclude(returncode)
+
+    def _adopt(self, pid: int) -> None:
+        with self._lock:
+            self._pid = pid
+            self._nursery.guard.watch(pid, self._deadline)
+            process_groups.record(self._work.log_dir, pid)
+            if self._ending is not None:
+                self._terminate(pid)
+            elif self._work.timeout_s is not None:
+                self._later(self._work.timeout_s, lambda: self._end("timeout"))
+
+    def _bury(self, process: "subprocess.Popen[bytes]") -> int:
+        """Nothing outlives its run: end what the leader left behind, then reap it."""
+        with self._lock:
+            self._pid = None
+            self._is_over = True
+            for timer in self._timers:
+                timer.cancel()
+        process_groups.end_members(process.pid, LEFTOVER_GRACE_S)
+        returncode = process.wait()
+        self._nursery.guard.forget(process.pid)
+        return returncode
+
+    def _conclude(self, returncode: int) -> Outcome:
+        if self._ending == "stop":
+            return calls.stopped()
+        if self._ending == "timeout" and self._work.timeout_s is not None:
+            return calls.timed_out(self._work.timeout_s, exit_code_of(returncode))
+        return self._judge(returncode)
+
+    def _end(self, why: Ending) -> None:
+        with self._lock:
+            if self._ending is None and not self._is_over:
+                self._ending = why
+                if self._pid is not None:
+                    self._terminate(self._pid)
+
+    def _terminate(self, pid: int) -> None:
+        process_groups.terminate(pid)
+        self._later(self._nursery.grace, self._kill)
+
+    def _kill(self) -> None:
+        with self._lock:
+            if self._pid is not None:
+                process_groups.send(self._pid, signal.SIGKILL)
+
+    def _later(self, seconds: float, action: Callable[[], None]) -> None:
+        self._timers.append(self._nursery.timers.after(seconds, action))
+
+
+def exit_code_of(returncode: int) -> int:
+    """The exit code as a shell tells it: 128 and the number for a signal."""
+    return 128 - returncode if returncode < 0 else returncode
+
+
+def ending_of(returncode: int) -> str:
+    """How a process ended, in words."""
+    if returncode >= 0:
+        return f"exited with code {returncode}"
+    try:
+        return f"killed by {signal.Signals(-returncode).name}"
+    except ValueError:
+        return f"killed by signal {-returncode}"
+
+
+def run_marks(work: Work) -> dict[str, str]:
+    """The variables by which a process knows its run, and we know the process."""
+    return {
+        "HEADWAY_JOB_ID": work.job_id,
+        process_groups.RUN_MARK: work.run_id,
+        "HEADWAY_ATTEMPT": str(work.attempt),
+    }
+
+
+def _wait_without_reaping(process: "subprocess.Popen[bytes]") -> None:
+    if hasattr(os, "waitid"):
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    else:
+        process.wait()

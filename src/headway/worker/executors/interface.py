@@ -1,0 +1,26 @@
+"""What every executor promises."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from headway.domain.runs import Outcome
+from headway.worker.context import JobContext, Work
+
+Done = Callable[[Outcome], None]
+
+
+class Running(Protocol):
+    """A run that was started."""
+
+    def stop(self) -> None:
+        """End it by force, as far as that is possible; it returns at once."""
+
+    def renew(self, deadline: float) -> None:
+        """Let it live until this time on the monotonic clock, even if the worker freezes."""
+
+
+class Executor(Protocol):
+    """Starts runs."""
+
+    def start(self, work: Work, ctx: JobContext, done: Done) -> Running:
+        """Start a run and return at once; `done` is called exactly once, from any thread."""

@@ -1,0 +1,71 @@
+"""What a worker and the child process of a handler tell each other: one JSON value a line.
+
+The worker sends one Request. When it closes its pipe afterwards, the run is cancelled. The child
+sends any number of Advanced and at most one Finished.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headway.domain.runs import Outcome
+from headway.worker.context import Work
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What to run, and where the handler is found: by module, or by file for a script."""
+
+    work: Work
+    module: str
+    file: str | None
+    qualname: str
+    path: list[str]
+    result_limit: int
+
+
+class Advanced(msgspec.Struct, frozen=True, tag="advanced"):
+    """How far the run is."""
+
+    fraction: float
+    message: str | None
+
+
+class Finished(msgspec.Struct, frozen=True, tag="finished"):
+    """What the run came to."""
+
+    outcome: Outcome
+
+
+Report = Advanced | Finished
+
+_reports: msgspec.json.Decoder[Report] = msgspec.json.Decoder(Report)
+
+
+def encode(message: Request | Report) -> bytes:
+    """A message as it goes over the pipe; JSON has no bare newlines, so one ends it."""
+    return msgspec.json.encode(message, enc_hook=str) + b"\n"
+
+
+def decode_request(line: bytes) -> Request:
+    """Read the worker's line."""
+    return msgspec.json.decode(line, type=Request, dec_hook=_to_path)
+
+
+def decode_report(line: bytes) -> Report:
+    """Read one of the child's lines; raises msgspec.DecodeError for half of one."""
+    return _reports.decode(line)
+
+
+def write_all(pipe: int, data: bytes) -> None:
+    """Write everything, however little the pipe takes at a time."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(pipe, view) :]
+
+
+def _to_path(kind: type, value: Any) -> Path:
+    if kind is not Path:
+        raise NotImplementedError(kind)
+    return Path(value)

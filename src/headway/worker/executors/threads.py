@@ -1,0 +1,129 @@
+"""Handlers inside the worker's own process: plain ones on slot threads, async ones on a loop."""
+
+import contextvars
+import itertools
+import queue
+import threading
+from collections.abc import Mapping
+
+from headway.domain.handlers import Handler
+from headway.domain.runs import Outcome
+from headway.worker import run_logs
+from headway.worker.context import JobContext, Work
+from headway.worker.executors import calls
+from headway.worker.executors.interface import Done, Running
+from headway.worker.executors.loops import EventLoop
+from headway.worker.executors.settling import Settlement
+from headway.worker.executors.timers import Timers
+
+
+class ThreadExecutor:
+    """A fixed number of slot threads fed by a queue, and one event loop beside them."""
+
+    def __init__(
+        self,
+        handlers: Mapping[str, Handler],
+        slots: int,
+        *,
+        timers: Timers | None = None,
+        result_limit: int = calls.RESULT_LIMIT,
+    ) -> None:
+        self.timers = timers or Timers()
+        self.result_limit = result_limit
+        self._handlers = handlers
+        self._slots = slots
+        self._queue: queue.SimpleQueue[_ThreadRun | None] = queue.SimpleQueue()
+        self._numbers = itertools.count(1)
+        self._growing = threading.Lock()
+        self._grown = 0
+        self._loop = EventLoop(self.timers, result_limit)
+
+    def start(self, work: Work, ctx: JobContext, done: Done) -> Running:
+        """Hand the run to the next free slot, or to the event loop."""
+        handler = self._handlers.get(work.job_type)
+        if handler is not None and handler.is_async:
+            return self._loop.start(handler, work, ctx, done)
+        run = _ThreadRun(self, handler, work, ctx, done)
+        if self._grown < self._slots:
+            self._grow()
+        self._queue.put(run)
+        return run
+
+    def add_slot_thread(self) -> None:
+        """One more thread that serves the queue, at first or in place of one that is stuck."""
+        name = f"headway-slot-{next(self._numbers)}"
+        threading.Thread(target=self._serve, name=name, daemon=True).start()
+
+    def close(self) -> None:
+        """Let idle threads end; what still runs is not waited for."""
+        for _ in range(self._grown):
+            self._queue.put(None)
+        self._loop.close()
+
+    def _grow(self) -> None:
+        with self._growing:
+            if self._grown < self._slots:
+                self._grown += 1
+                self.add_slot_thread()
+
+    def _serve(self) -> None:
+        while (run := self._queue.get()) is not None:
+            if not run.execute():
+                # Its time ran out, and another thread serves in this one's place.
+                return
+
+
+class _ThreadRun:
+    """One run on a slot thread."""
+
+    __slots__ = ("_ctx", "_executor", "_handler", "_settlement", "_work")
+
+    def __init__(
+        self,
+        executor: ThreadExecutor,
+        handler: Handler | None,
+        work: Work,
+        ctx: JobContext,
+        done: Done,
+    ) -> None:
+        self._executor = executor
+        self._handler = handler
+        self._work = work
+        self._ctx = ctx
+        self._settlement = Settlement(done)
+
+    def stop(self) -> None:
+        """A thread cannot be stopped from outside: ask it."""
+        self._ctx.cancel()
+
+    def renew(self, deadline: float) -> None:
+        """A thread freezes together with its worker: there is nothing to extend."""
+
+    def execute(self) -> bool:
+        """Run to the end; False when the outcome came too late to count."""
+        if self._work.timeout_s is None:
+            return self._settlement.settle(self._outcome())
+        timer = self._executor.timers.after(self._work.timeout_s, self._time_out)
+        outcome = self._outcome()
+        timer.cancel()
+        return self._settlement.settle(outcome)
+
+    def _outcome(self) -> Outcome:
+        if self._handler is None:
+            return calls.no_handler(self._work.job_type)
+        # What a handler sets in its context must not reach the next one on this thread.
+        return contextvars.copy_context().run(self._call, self._handler)
+
+    def _call(self, handler: Handler) -> Outcome:
+        logs = self._ctx.logs
+        run_logs.route(logs)
+        try:
+            return calls.call(handler, self._ctx, self._executor.result_limit)
+        finally:
+            logs.close()
+
+    def _time_out(self) -> None:
+        if self._work.timeout_s is not None and self._settlement.claim():
+            self._ctx.cancel()
+            self._executor.add_slot_thread()
+            self._settlement.report(calls.timed_out(self._work.timeout_s))

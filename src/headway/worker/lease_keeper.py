@@ -1,0 +1,161 @@
+"""The lease keeper: a thread that no job can block keeps the leases alive.
+
+A lease that cannot be renewed in time ends its work before it expires (self-fencing), so that a
+worker that was cut off never runs beside the retry. Times are taken from this machine's monotonic
+clock and the lease's length, so a wrong wall clock does no harm.
+"""
+
+import logging
+import threading
+import time
+from dataclasses import dataclass
+
+from headway.domain import errors
+from headway.domain.leases import HEARTBEATS_PER_TTL
+from headway.scheduler.leases import Beat, BeatAnswer
+from headway.worker.context import JobContext
+from headway.worker.executors.interface import Running
+from headway.worker.transport import Transport
+
+TICK_S = 0.5
+LONGEST_MARGIN_S = 3.0
+
+log = logging.getLogger("headway.worker")
+
+
+@dataclass
+class Held:
+    """A lease that this worker holds, and the run under it."""
+
+    lease_id: str
+    ttl_s: float
+    expires: float
+    renew_at: float
+    ctx: JobContext
+    running: Running | None = None
+    fenced: bool = False
+    cancel: str | None = None
+
+    def prolong(self, sent: float) -> None:
+        """A heartbeat that was sent at this time was accepted."""
+        self.expires = sent + self.ttl_s
+        self.renew_at = sent + self.ttl_s / HEARTBEATS_PER_TTL
+        if self.running is not None:
+            self.running.renew(self.fence_at)
+
+    @property
+    def fence_at(self) -> float:
+        """When the work must begin to stop."""
+        return self.expires - margin(self.ttl_s)
+
+
+def margin(ttl_s: float) -> float:
+    """How long before its end a lease counts as lost."""
+    return min(LONGEST_MARGIN_S, ttl_s / 2)
+
+
+class LeaseKeeper:
+    """Heartbeats for every lease, in one call."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._held: dict[str, Held] = {}
+        self._lock = threading.Lock()
+        self._poke = threading.Event()
+        self._stopping = False
+        transport.on_cancel(self._look_now)
+        self._look = False
+        self._thread = threading.Thread(target=self._loop, name="headway-leases", daemon=True)
+        self._thread.start()
+
+    def hold(self, lease_id: str, ttl_s: float, claimed: float, ctx: JobContext) -> Held:
+        """Keep this lease; `claimed` is when it was asked for, on the monotonic clock."""
+        held = Held(lease_id, ttl_s, claimed + ttl_s, claimed + ttl_s / HEARTBEATS_PER_TTL, ctx)
+        with self._lock:
+            first = not self._held
+            self._held[lease_id] = held
+        if first:
+            self._poke.set()
+        return held
+
+    def drop(self, lease_id: str) -> None:
+        """The lease is over."""
+        with self._lock:
+            self._held.pop(lease_id, None)
+
+    def held(self) -> list[Held]:
+        """Every lease that is held."""
+        with self._lock:
+            return list(self._held.values())
+
+    def close(self) -> None:
+        """Stop renewing."""
+        self._stopping = True
+        self._poke.set()
+        self._thread.join()
+
+    def _look_now(self) -> None:
+        self._look = True
+        self._poke.set()
+
+    def _loop(self) -> None:
+        while not self._stopping:
+            self._poke.wait(TICK_S if self._held else None)
+            self._poke.clear()
+            try:
+                self._beat()
+            except Exception:
+                log.exception("heartbeats failed")
+            self._fence()
+
+    def _beat(self) -> None:
+        everything, self._look = self._look, False
+        now = time.monotonic()
+        due, beats = [], []
+        for held in self.held():
+            progress = held.ctx.take_progress()
+            if everything or progress is not None or held.renew_at <= now:
+                due.append(held)
+                beats.append(
+                    Beat(
+                        lease_id=held.lease_id,
+                        progress=progress.fraction if progress else None,
+                        message=progress.message if progress else None,
+                    )
+                )
+        if not beats:
+            return
+        try:
+            answers = self._transport.heartbeat(beats)
+        except errors.Unavailable as error:
+            log.warning("%d leases could not be renewed: %s", len(beats), error)
+            return
+        for held, answer in zip(due, answers, strict=True):
+            self._take(held, answer, now)
+
+    def _take(self, held: Held, answer: BeatAnswer, sent: float) -> None:
+        if answer.error is not None:
+            if held.lease_id in self._held:
+                self._lose(held, str(answer.error))
+            return
+        held.prolong(sent)
+        if answer.cancel is not None and answer.cancel != held.cancel:
+            held.cancel = answer.cancel
+            held.ctx.cancel()
+            if answer.cancel == "forced" and held.running is not None:
+                held.running.stop()
+
+    def _fence(self) -> None:
+        now = time.monotonic()
+        for held in self.held():
+            if held.fence_at <= now:
+                self._lose(held, "it could not be renewed in time")
+
+    def _lose(self, held: Held, why: str) -> None:
+        if held.fenced:
+            return
+        held.fenced = True
+        log.warning("lease %s is lost, its work is stopped: %s", held.lease_id, why)
+        held.ctx.cancel()
+        if held.running is not None:
+            held.running.stop()

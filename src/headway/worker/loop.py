@@ -1,0 +1,215 @@
+"""The worker: claims jobs, has them executed, reports how they ended."""
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headway.domain import errors
+from headway.domain.jobs import COMMAND
+from headway.domain.runs import Outcome, RunStatus
+from headway.scheduler.leases import Denied
+from headway.scheduler.start import Started
+from headway.storage import log_files
+from headway.worker import run_logs
+from headway.worker.context import JobContext, Work
+from headway.worker.executors.interface import Executor, Running
+from headway.worker.lease_keeper import LeaseKeeper, margin
+from headway.worker.reporter import Reporter
+from headway.worker.slots import Slots
+from headway.worker.transport import Transport
+
+REGISTER_EVERY_S = 10.0
+LONGEST_WAIT_S = 15.0
+
+Prepare = Callable[[], Any]
+
+log = logging.getLogger("headway.worker")
+
+
+class Worker:
+    """One worker. `start` returns at once; `stop` lets running work end first."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        executor: Executor,
+        *,
+        slots: int,
+        data: Path,
+        prepares: Mapping[str, Prepare] | None = None,
+    ) -> None:
+        self.slots = Slots(slots)
+        self.executor = executor
+        self._transport = transport
+        self._data = data
+        self._unprepared = dict(prepares or {})
+        self._preparing = threading.Lock()
+        self._chance = random.Random()
+        self._stopping = threading.Event()
+        self._leaving = threading.Event()
+        self._keeper = LeaseKeeper(transport)
+        self._reporter = Reporter(transport, self._keeper.drop, self._chance)
+        self._claimer = threading.Thread(
+            target=self._claim_loop, name="headway-claims", daemon=True
+        )
+        self._registrar = threading.Thread(
+            target=self._register_loop, name="headway-worker", daemon=True
+        )
+
+    def start(self) -> None:
+        """Begin to work."""
+        run_logs.capture()
+        self._registrar.start()
+        self._claimer.start()
+
+    def stop(self, grace_s: float) -> bool:
+        """Claim nothing more, let running work end; answers whether all of it did."""
+        self._stopping.set()
+        self._transport.wake()
+        self._claimer.join(grace_s)
+        idle = self.slots.wait_idle(grace_s)
+        if not idle:
+            self._abandon()
+        self._reporter.close(5.0 if idle else 1.0)
+        self._keeper.close()
+        self._leaving.set()
+        self._registrar.join()
+        try:
+            self._transport.close()
+        except errors.HeadwayError as error:
+            log.warning("could not say goodbye: %s", error)
+        return idle
+
+    def _abandon(self) -> None:
+        """Time is up: programs are ended, the rest is for the recovery of the next start."""
+        for held in self._keeper.held():
+            held.fenced = True
+            held.ctx.cancel()
+            if held.running is not None:
+                held.running.stop()
+
+    def _register_loop(self) -> None:
+        while True:
+            try:
+                self._transport.register()
+            except errors.Unavailable as error:
+                log.warning("could not register: %s", error)
+            if self._leaving.wait(REGISTER_EVERY_S):
+                return
+
+    def _claim_loop(self) -> None:
+        wait_s = 0.1
+        while not self._stopping.is_set():
+            if not self.slots.wait_free(1.0):
+                continue
+            try:
+                got = self._claim()
+                wait_s = 0.1
+            except errors.Unavailable as error:
+                log.warning("nothing could be claimed: %s", error)
+                self._stopping.wait(wait_s * self._chance.uniform(0.5, 1.0))
+                wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+                continue
+            except errors.HeadwayError as error:
+                log.error("claims are refused: %s", error)
+                self._stopping.wait(LONGEST_WAIT_S)
+                continue
+            if not got:
+                self._transport.wait()
+
+    def _claim(self) -> int:
+        with self.slots.door:
+            free = self.slots.free
+            if free <= 0:
+                return 1
+            asked = time.monotonic()
+            jobs = self._transport.claim(free, lease=not self._unprepared)
+            self.slots.take(len(jobs))
+        for job in jobs:
+            if job.lease is not None:
+                self._run(job, asked)
+            else:
+                threading.Thread(target=self._prepare_and_run, args=(job,), daemon=True).start()
+        return len(jobs)
+
+    def _run(self, job: Started, asked: float) -> None:
+        assert job.lease is not None
+        lease_id, ttl_s = job.lease.lease_id, job.lease.ttl_s
+        work = Work(
+            run_id=lease_id,
+            job_id=job.job_id,
+            number=job.number,
+            job_type=job.job_type,
+            params={} if job.params == "{}" else msgspec.json.decode(job.params),
+            attempt=job.attempt,
+            timeout_s=job.timeout_s,
+            log_dir=self._data / log_files.folder(lease_id),
+            deadline=asked + ttl_s - margin(ttl_s),
+        )
+        ctx = JobContext(work)
+        held = self._keeper.hold(lease_id, ttl_s, asked, ctx)
+
+        def done(outcome: Outcome) -> None:
+            self.slots.give_back()
+            if held.fenced:
+                self._keeper.drop(lease_id)
+            else:
+                self._reporter.add(lease_id, outcome)
+
+        try:
+            held.running = self.executor.start(work, ctx, done)
+        except Exception as error:
+            log.exception("job %s could not be started", job.number)
+            done(
+                Outcome(
+                    status=RunStatus.FAILED, error=f"could not be started: {error}", exit_code=1
+                )
+            )
+
+    def _prepare_and_run(self, job: Started) -> None:
+        """The two-step way: set up what the job needs, then ask for the lease."""
+        try:
+            self._prepare(job)
+            asked = time.monotonic()
+            while isinstance(answer := self._transport.request_lease(job.job_id), Denied):
+                if self._stopping.wait(answer.retry_after_ms / 1000):
+                    self.slots.give_back()
+                    return
+                asked = time.monotonic()
+            self._run(msgspec.structs.replace(job, lease=answer.lease), asked)
+        except Exception as error:
+            log.warning("job %s was claimed and could not be started: %s", job.number, error)
+            self.slots.give_back()
+
+    def _prepare(self, job: Started) -> None:
+        with self._preparing:
+            hook = self._unprepared.get(job.job_type)
+            if hook is not None:
+                self._transport.prepare(job.job_id)
+                hook()
+                del self._unprepared[job.job_type]
+
+
+class Executors:
+    """Picks the executor by job type."""
+
+    def __init__(
+        self, handlers: Executor, processes: Executor, commands: Executor, isolated: set[str]
+    ) -> None:
+        self._handlers = handlers
+        self._processes = processes
+        self._commands = commands
+        self._isolated = isolated
+
+    def start(self, work: Work, ctx: JobContext, done: Callable[[Outcome], None]) -> Running:
+        """Start the run where it belongs."""
+        if work.job_type == COMMAND:
+            return self._commands.start(work, ctx, done)
+        chosen = self._processes if work.job_type in self._isolated else self._handlers
+        return chosen.start(work, ctx, done)

@@ -1,0 +1,218 @@
+"""Which process is which, and how a group of processes is ended without hitting a stranger.
+
+The guard runs this file outside the package: it may import the standard library only.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+RUN_MARK = "HEADWAY_RUN_ID"
+RECORD = "process.json"
+KILL_PATIENCE_S = 5.0
+
+_HAS_PROC = sys.platform.startswith("linux")
+_DEAD = ("Z", "X", "x")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessIdentity:
+    """One process and no other: a pid alone is used again."""
+
+    host: str
+    boot_id: str
+    pid: int
+    start_time: str
+
+
+def identify(pid: int) -> ProcessIdentity:
+    """The identity of a process on this host; raises ProcessLookupError when there is none."""
+    began = start_time(pid)
+    if began is None:
+        raise ProcessLookupError(f"there is no process {pid}")
+    return ProcessIdentity(host=os.uname().nodename, boot_id=boot_id(), pid=pid, start_time=began)
+
+
+def is_alive(identity: ProcessIdentity) -> bool:
+    """Whether that very process runs; one on another host counts, as only its lease can tell."""
+    if identity.host != os.uname().nodename:
+        return True
+    if identity.boot_id != boot_id():
+        return False
+    process = _look_up(identity.pid)
+    return process is not None and process.is_live and process.start_time == identity.start_time
+
+
+def start_time(pid: int) -> str | None:
+    """When a process began, in the system's own words; None when there is no such process."""
+    process = _look_up(pid)
+    return None if process is None else process.start_time
+
+
+def boot_id() -> str:
+    """Changes when the machine starts again: pids and start times of before mean nothing then."""
+    if _HAS_PROC:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return _output_of("sysctl", "-n", "kern.boottime").strip()
+
+
+def is_gone(pgid: int) -> bool:
+    """Whether a group has no member left except zombies."""
+    try:
+        os.killpg(pgid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass
+    return not _members(pgid)
+
+
+def end_group(pgid: int, began: str, grace: float) -> bool:
+    """End the group whose leader began at that time: SIGTERM, then SIGKILL; True when it is gone.
+
+    A group that took over the number is left alone, and counts as gone.
+    """
+    if not _is_the_group(pgid, began):
+        return True
+    return end_members(pgid, grace)
+
+
+def end_members(pgid: int, grace: float) -> bool:
+    """End a group that is surely ours, for instance since its unreaped leader keeps the number."""
+    if is_gone(pgid):
+        return True
+    terminate(pgid)
+    if _wait_until_gone(pgid, grace):
+        return True
+    send(pgid, signal.SIGKILL)
+    return _wait_until_gone(pgid, KILL_PATIENCE_S)
+
+
+def terminate(pgid: int) -> None:
+    """Ask a group to end; a stopped process must wake up to hear it."""
+    send(pgid, signal.SIGTERM)
+    send(pgid, signal.SIGCONT)
+
+
+def send(pgid: int, number: signal.Signals) -> None:
+    """Send a signal to a group that may be gone already."""
+    # macOS answers "not permitted" for a group of zombies.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pgid, number)
+
+
+def record(directory: Path, pid: int) -> None:
+    """Note a run's process group beside its logs, for the recovery after a crash."""
+    note = {"pid": pid, "start_time": start_time(pid), "boot_id": boot_id()}
+    draft = directory / f"{RECORD}.draft"
+    draft.write_text(json.dumps(note))
+    draft.replace(directory / RECORD)
+
+
+def end_recorded(directory: Path, run_id: str, grace: float) -> bool:
+    """End what a run left behind when its worker died; True when nothing of it is alive."""
+    try:
+        note = json.loads((directory / RECORD).read_text())
+    except (FileNotFoundError, ValueError):
+        # The worker may have died between starting the group and noting it.
+        ended = [end_members(pgid, grace) for pgid in _marked_groups(run_id)]
+        return all(ended)
+    if note["boot_id"] != boot_id() or note["start_time"] is None:
+        return True
+    return end_group(note["pid"], note["start_time"], grace)
+
+
+@dataclass(frozen=True)
+class _Process:
+    pid: int
+    pgid: int
+    state: str
+    start_time: str
+
+    @property
+    def is_live(self) -> bool:
+        return self.state not in _DEAD
+
+
+def _is_the_group(pgid: int, began: str) -> bool:
+    leader = _look_up(pgid)
+    if leader is not None:
+        return leader.start_time == began
+    # The leader is gone. Its number stays taken while members live, yet the whole group may have
+    # gone and another one may have come and lost its leader too: only a mark of ours is proof.
+    return any(_environment(member.pid, f"{RUN_MARK}=") for member in _members(pgid))
+
+
+def _marked_groups(run_id: str) -> set[int]:
+    mark = f"{RUN_MARK}={run_id}\0"
+    return {
+        process.pgid for process in _all() if process.is_live and _environment(process.pid, mark)
+    }
+
+
+def _members(pgid: int) -> list[_Process]:
+    return [process for process in _all() if process.pgid == pgid and process.is_live]
+
+
+def _wait_until_gone(pgid: int, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    pause = 0.005
+    while not is_gone(pgid):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return False
+        time.sleep(min(pause, left))
+        pause = min(pause * 2, 0.1)
+    return True
+
+
+def _look_up(pid: int) -> _Process | None:
+    if _HAS_PROC:
+        return _read_stat(pid)
+    lines = _output_of("ps", "-o", "pid=,pgid=,stat=,lstart=", "-p", str(pid)).splitlines()
+    return _parse_ps(lines[0]) if lines else None
+
+
+def _all() -> list[_Process]:
+    if _HAS_PROC:
+        found = [_read_stat(int(name)) for name in os.listdir("/proc") if name.isdigit()]
+        return [process for process in found if process is not None]
+    lines = _output_of("ps", "-A", "-o", "pid=,pgid=,stat=,lstart=").splitlines()
+    return [_parse_ps(line) for line in lines]
+
+
+def _read_stat(pid: int) -> _Process | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            line = file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The name in brackets may hold anything, brackets too: count from the last one.
+    fields = line[line.rindex(b")") + 2 :].split()
+    return _Process(pid, int(fields[2]), fields[0].decode(), fields[19].decode())
+
+
+def _parse_ps(line: str) -> _Process:
+    pid, pgid, state, began = line.split(maxsplit=3)
+    return _Process(int(pid), int(pgid), state[0], began.strip())
+
+
+def _environment(pid: int, mark: str) -> bool:
+    """Whether a process was started with this variable in its environment."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return f"\0{mark}".encode() in b"\0" + file.read()
+    except OSError:
+        return False
+
+
+def _output_of(*command: str) -> str:
+    # The same words whatever the language and timezone of the one who asks.
+    env = os.environ | {"LC_ALL": "C", "TZ": "UTC"}
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=env).stdout

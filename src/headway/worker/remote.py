@@ -1,0 +1,171 @@
+"""A worker's way to a server on another machine: the worker protocol over HTTP."""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+
+from headway.api.leases import (
+    ClaimBody,
+    Claimed,
+    ClaimedJob,
+    HeartbeatItem,
+    Heartbeats,
+    ItemAnswer,
+    ItemAnswers,
+    LeaseAnswer,
+    LeaseBody,
+    ReleaseItem,
+    Releases,
+    WorkerBody,
+)
+from headway.client.transport import problem, unreachable
+from headway.domain import errors
+from headway.domain.runs import Outcome
+from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
+from headway.scheduler.start import Started
+from headway.worker.transport import Ended, Refusal, Registration
+
+POLL_S = 20.0
+ANSWER_WITHIN_S = 10.0
+
+log = logging.getLogger("headway.worker")
+
+
+class RemoteTransport:
+    """Every call is one request; one that cannot be answered raises `Unavailable`."""
+
+    def __init__(
+        self, url: str, token: str | None, registration: Registration, ca_file: str | None = None
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._me = registration
+        headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+        verify: Any = str(Path(ca_file)) if ca_file else True
+        self._client = httpx.Client(
+            base_url=self._url, headers=headers, verify=verify, timeout=ANSWER_WITHIN_S
+        )
+        self._closing = threading.Event()
+
+    def register(self) -> None:
+        """A claim registers the worker: nothing more to say."""
+
+    def claim(self, count: int, *, lease: bool) -> list[Started]:
+        """Jobs to do; the server keeps the request until there are some."""
+        body = ClaimBody(
+            worker_id=self._me.worker_id,
+            queues=self._me.abilities.queues,
+            job_types=self._me.abilities.job_types,
+            capabilities=self._me.abilities.capabilities,
+            max_jobs=min(count, 1000),
+            wait_s=0.0 if self._closing.is_set() else POLL_S,
+            lease=lease,
+            slots=self._me.slots,
+            host=self._me.host,
+            pid=self._me.pid,
+            process_started=self._me.process_started,
+        )
+        answer = self._post("/api/claims", body, timeout=POLL_S + ANSWER_WITHIN_S)
+        if answer.status_code == 204:
+            return []
+        return [_started(one) for one in msgspec.json.decode(answer.content, type=Claimed).jobs]
+
+    def wait(self) -> None:
+        """The claim itself waits."""
+
+    def wake(self) -> None:
+        """The next claim does not wait."""
+        self._closing.set()
+
+    def prepare(self, job_id: str) -> None:
+        """The runtime for a claimed job is being set up."""
+        self._post(f"/api/jobs/{job_id}/preparing", WorkerBody(worker_id=self._me.worker_id))
+
+    def request_lease(self, job_id: str) -> Granted | Denied:
+        """Ask to start a claimed job."""
+        body = LeaseBody(job_id=job_id, worker_id=self._me.worker_id)
+        answer = msgspec.json.decode(self._post("/api/leases", body).content, type=LeaseAnswer)
+        if answer.approved and answer.lease is not None:
+            return Granted(lease=answer.lease)
+        return Denied(retry_after_ms=answer.retry_after_ms or 1000, reason=answer.reason or "")
+
+    def heartbeat(self, beats: Sequence[Beat]) -> list[BeatAnswer]:
+        """Keep leases alive."""
+        items = [
+            HeartbeatItem(lease_id=one.lease_id, progress=one.progress, message=one.message)
+            for one in beats
+        ]
+        body = Heartbeats(worker_id=self._me.worker_id, items=items)
+        answer = self._post("/api/leases/heartbeats", body)
+        return [
+            _beat_answer(item)
+            for item in msgspec.json.decode(answer.content, type=ItemAnswers).items
+        ]
+
+    def release(self, ended: Sequence[Ended]) -> list[Refusal]:
+        """Report how runs ended."""
+        body = Releases(
+            worker_id=self._me.worker_id, items=[_item(one.lease_id, one.outcome) for one in ended]
+        )
+        answer = self._post("/api/leases/releases", body)
+        return [
+            Refusal(lease_id=item.lease_id, error=_error(item))
+            for item in msgspec.json.decode(answer.content, type=ItemAnswers).items
+        ]
+
+    def on_cancel(self, tell: Callable[[], None]) -> None:
+        """Heartbeats bring the news."""
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._client.close()
+
+    def _post(self, path: str, body: Any, timeout: float = ANSWER_WITHIN_S) -> httpx.Response:
+        try:
+            answer = self._client.post(path, content=msgspec.json.encode(body), timeout=timeout)
+        except httpx.TransportError as error:
+            raise unreachable(self._url, error) from error
+        if answer.status_code >= 500:
+            raise errors.Unavailable(str(problem(answer)))
+        if answer.status_code >= 400:
+            raise problem(answer)
+        return answer
+
+
+def _started(one: ClaimedJob) -> Started:
+    return Started(
+        number=one.job.number,
+        job_id=one.job.job_id,
+        job_type=one.job.job_type,
+        attempt=one.job.attempt,
+        params=msgspec.json.encode(one.job.params).decode(),
+        timeout_s=one.job.timeout_s,
+        lease=one.lease,
+    )
+
+
+def _item(lease_id: str, outcome: Outcome) -> ReleaseItem:
+    return ReleaseItem(
+        lease_id=lease_id,
+        status="TIMEOUT" if outcome.timed_out else outcome.status,
+        result=outcome.result,
+        error=outcome.error,
+        exit_code=outcome.exit_code,
+        artifacts=outcome.artifacts,
+        retry=outcome.retry,
+    )
+
+
+def _beat_answer(item: ItemAnswer) -> BeatAnswer:
+    cancel = "forced" if item.force else ("asked" if item.cancel_requested else None)
+    return BeatAnswer(
+        lease_id=item.lease_id, expires_at=item.expires_at, cancel=cancel, error=_error(item)
+    )
+
+
+def _error(item: ItemAnswer) -> errors.HeadwayError | None:
+    return None if item.ok else errors.revive(item.code or "error", item.detail or "refused", 409)

@@ -1,0 +1,56 @@
+"""Slots: how many jobs a worker does at once."""
+
+import threading
+import time
+
+
+class Slots:
+    """Counts what is in use. Claiming and direct requests take turns at the door."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.door = threading.Lock()
+        self._changed = threading.Condition()
+        self._used = 0
+
+    @property
+    def free(self) -> int:
+        """How many slots are free."""
+        return self.size - self._used
+
+    @property
+    def used(self) -> int:
+        """How many slots are in use."""
+        return self._used
+
+    def take(self, count: int) -> None:
+        """Use so many slots."""
+        with self._changed:
+            self._used += count
+
+    def give_back(self, count: int = 1) -> None:
+        """So many slots are free again."""
+        with self._changed:
+            self._used -= count
+            self._changed.notify_all()
+
+    def wait_free(self, timeout_s: float) -> bool:
+        """Wait until a slot is free."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._used < self.size, timeout_s)
+
+    def wait_idle(self, timeout_s: float) -> bool:
+        """Wait until nothing runs."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._used == 0, timeout_s)
+
+    def take_one(self, timeout_s: float) -> bool:
+        """Take the next slot that is free, before any job that is claimed later."""
+        give_up = time.monotonic() + timeout_s
+        while True:
+            if not self.wait_free(max(0.0, give_up - time.monotonic())):
+                return False
+            with self.door:
+                if self.free > 0:
+                    self.take(1)
+                    return True

@@ -1,0 +1,173 @@
+"""How a worker talks to its scheduler: the same verbs in the same process or over HTTP."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from headway.domain import errors
+from headway.domain.runs import Outcome
+from headway.domain.workers import Abilities
+from headway.scheduler import cancel, dispatch, finish, leases
+from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
+from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.start import Started
+from headway.storage import workers
+from headway.storage.transaction import READY, Transaction
+
+SAFETY_POLL_S = 5.0
+"""How long a worker sleeps at most before it looks by itself, in case a wake-up was lost."""
+
+
+class Registration(msgspec.Struct, frozen=True, kw_only=True):
+    """Who a worker is and what it takes."""
+
+    worker_id: str
+    host: str
+    pid: int
+    process_started: str
+    abilities: Abilities
+    slots: int
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that ended here."""
+
+    lease_id: str
+    outcome: Outcome
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """A report that was not accepted; None means that it was."""
+
+    lease_id: str
+    error: errors.HeadwayError | None
+
+
+class Transport(Protocol):
+    """The way to the scheduler. Every call may raise `Unavailable`: then it is tried again."""
+
+    def register(self) -> None:
+        """Say who is there, and that it still is."""
+
+    def claim(self, count: int, *, lease: bool) -> list[Started]:
+        """Jobs to do; may wait for some."""
+
+    def wait(self) -> None:
+        """Sleep until there may be something to claim."""
+
+    def wake(self) -> None:
+        """Stop sleeping."""
+
+    def prepare(self, job_id: str) -> None:
+        """The runtime for a claimed job is being set up."""
+
+    def request_lease(self, job_id: str) -> Granted | Denied:
+        """Ask to start a claimed job."""
+
+    def heartbeat(self, beats: Sequence[Beat]) -> list[BeatAnswer]:
+        """Keep leases alive."""
+
+    def release(self, ended: Sequence[Ended]) -> list[Refusal]:
+        """Report how runs ended."""
+
+    def on_cancel(self, tell: Callable[[], None]) -> None:
+        """Be told when a running job is to end, if the way allows it."""
+
+    def close(self) -> None:
+        """Say goodbye."""
+
+
+class LocalTransport:
+    """Straight to the scheduler in this process."""
+
+    def __init__(
+        self, scheduler: Scheduler, registration: Registration, only_job: int | None = None
+    ) -> None:
+        self._scheduler = scheduler
+        self._store = scheduler.store
+        self._me = registration
+        self._only_job = only_job
+        self._ready = threading.Event()
+        self._stop_listening = [self._store.wakeups.listen(READY, self._ready.set)]
+
+    def register(self) -> None:
+        """Say who is there, and that it still is."""
+        self._store.write(self._see)
+
+    def _see(self, tx: Transaction) -> None:
+        me = self._me
+        workers.see(
+            tx,
+            worker_id=me.worker_id,
+            host=me.host,
+            pid=me.pid,
+            process_started=me.process_started,
+            built_in=True,
+            abilities=me.abilities,
+            slots=me.slots,
+        )
+
+    def claim(self, count: int, *, lease: bool) -> list[Started]:
+        """Jobs that can start now."""
+        self._ready.clear()
+        request = ClaimRequest(
+            worker_id=self._me.worker_id,
+            abilities=self._me.abilities,
+            max_jobs=count,
+            lease=lease,
+            only_job=self._only_job,
+        )
+        return self._store.write(lambda tx: dispatch.claim(self._scheduler, tx, request))
+
+    def wait(self) -> None:
+        """Sleep until there may be something to claim."""
+        self._ready.wait(SAFETY_POLL_S)
+
+    def wake(self) -> None:
+        """Stop sleeping."""
+        self._ready.set()
+
+    def prepare(self, job_id: str) -> None:
+        """The runtime for a claimed job is being set up."""
+        self._store.write(
+            lambda tx: leases.prepare(self._scheduler, tx, job_id, self._me.worker_id)
+        )
+
+    def request_lease(self, job_id: str) -> Granted | Denied:
+        """Ask to start a claimed job."""
+        return self._store.write(
+            lambda tx: leases.request(self._scheduler, tx, job_id, self._me.worker_id, None)
+        )
+
+    def heartbeat(self, beats: Sequence[Beat]) -> list[BeatAnswer]:
+        """Keep leases alive."""
+        return self._store.write(
+            lambda tx: leases.heartbeat(self._scheduler, tx, self._me.worker_id, beats)
+        )
+
+    def release(self, ended: Sequence[Ended]) -> list[Refusal]:
+        """Report how runs ended."""
+        reports = [finish.Report(lease_id=one.lease_id, outcome=one.outcome) for one in ended]
+        worker_id = self._me.worker_id
+        answers = self._store.write(
+            lambda tx: finish.finish(self._scheduler, tx, worker_id, reports)
+        )
+        return [Refusal(lease_id=one.lease_id, error=one.error) for one in answers]
+
+    def on_cancel(self, tell: Callable[[], None]) -> None:
+        """Be told when a running job is to end."""
+        self._stop_listening.append(self._store.wakeups.listen(cancel.CANCELS, tell))
+
+    def close(self) -> None:
+        """Say goodbye: a worker that holds nothing is forgotten."""
+        for stop in self._stop_listening:
+            stop()
+
+        def work(tx: Transaction) -> None:
+            if not tx.rows("leases_of_worker", worker_id=self._me.worker_id):
+                tx.do("remove_worker", worker_id=self._me.worker_id)
+
+        self._store.write(work)

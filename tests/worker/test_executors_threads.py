@@ -1,0 +1,293 @@
+"""Handlers inside the worker's own process."""
+
+import asyncio
+import contextvars
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.worker.executor_helpers import PATIENCE_S, Outcomes, make_work, run
+
+from headway.domain.handlers import Handler
+from headway.domain.runs import Outcome, RunStatus
+from headway.domain.signals import Fail, Skip
+from headway.worker import run_logs
+from headway.worker.context import JobContext, Progress
+from headway.worker.executors.threads import ThreadExecutor
+
+Start = Callable[..., ThreadExecutor]
+
+
+@pytest.fixture
+def executor_for() -> Iterator[Start]:
+    """Makes executors for functions of a test."""
+    made: list[ThreadExecutor] = []
+
+    def make(*functions: Callable[..., Any], slots: int = 1, **options: Any) -> ThreadExecutor:
+        handlers = {function.__name__: Handler.of(function) for function in functions}
+        made.append(ThreadExecutor(handlers, slots, **options))
+        return made[-1]
+
+    yield make
+    for executor in made:
+        executor.close()
+
+
+def test_what_a_handler_returns_is_the_result(executor_for: Start, tmp_path: Path) -> None:
+    def add(a: int, b: int = 1) -> dict[str, int]:
+        return {"sum": a + b}
+
+    outcome = run(executor_for(add), make_work(tmp_path, "add", {"a": 2}))
+    assert outcome == Outcome(status=RunStatus.COMPLETED, result={"sum": 3})
+
+
+def test_a_handler_that_wants_the_context_gets_it(executor_for: Start, tmp_path: Path) -> None:
+    def who(ctx: JobContext, name: str) -> list[Any]:
+        ctx.progress(0.5, "half")
+        ctx.log("hello")
+        return [ctx.job_id, ctx.number, ctx.run_id, ctx.attempt, ctx.params, ctx.cancelled]
+
+    work = make_work(tmp_path, "who", {"name": "x"})
+    ctx = JobContext(work)
+    outcomes = Outcomes()
+    executor_for(who).start(work, ctx, outcomes)
+    assert outcomes.next().result == ["job-1", 1, "run-1", 0, {"name": "x"}, False]
+    assert ctx.take_progress() == Progress(0.5, "half")
+    assert ctx.take_progress() is None
+    assert (work.log_dir / "stdout.log").read_text() == "hello\n"
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1.1, float("nan")])
+def test_progress_is_a_number_from_0_to_1(tmp_path: Path, fraction: float) -> None:
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        JobContext(make_work(tmp_path, "any")).progress(fraction)
+
+
+def test_an_exception_is_told_with_its_traceback(executor_for: Start, tmp_path: Path) -> None:
+    def deeper() -> None:
+        raise ValueError("no ink")
+
+    def write() -> None:
+        deeper()
+
+    outcome = run(executor_for(write), make_work(tmp_path, "write"))
+    assert outcome.status is RunStatus.FAILED
+    assert outcome.retry
+    assert outcome.error is not None
+    assert outcome.error.startswith("ValueError: no ink\n")
+    assert "in write\n" in outcome.error
+    assert "in deeper\n" in outcome.error
+    assert "headway/worker" not in outcome.error
+
+
+def test_only_the_last_frames_of_a_deep_failure_are_kept(
+    executor_for: Start, tmp_path: Path
+) -> None:
+    def dig(depth: int) -> None:
+        if depth == 0:
+            raise ValueError("rock\0bottom")
+        push(depth)
+
+    def push(depth: int) -> None:
+        dig(depth - 1)
+
+    outcome = run(executor_for(dig), make_work(tmp_path, "dig", {"depth": 50}))
+    assert outcome.error is not None
+    assert outcome.error.startswith("ValueError: rock\\x00bottom")
+    assert outcome.error.count("in dig\n") + outcome.error.count("in push\n") == 10
+
+
+def test_a_skip_ends_skipped_with_its_reason(executor_for: Start, tmp_path: Path) -> None:
+    def skip() -> None:
+        raise Skip("nothing new")
+
+    outcome = run(executor_for(skip), make_work(tmp_path, "skip"))
+    assert outcome == Outcome(status=RunStatus.SKIPPED, error="nothing new")
+
+
+def test_a_fail_without_retry_is_not_tried_again(executor_for: Start, tmp_path: Path) -> None:
+    def fail() -> None:
+        raise Fail("bad order", retry=False)
+
+    outcome = run(executor_for(fail), make_work(tmp_path, "fail"))
+    assert outcome == Outcome(status=RunStatus.FAILED, error="bad order", retry=False)
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_leaving_the_program_fails_the_job_and_not_the_worker(
+    executor_for: Start, tmp_path: Path, kind: type[BaseException]
+) -> None:
+    def leave() -> None:
+        raise kind(3)
+
+    def stay() -> str:
+        return "here"
+
+    executor = executor_for(leave, stay)
+    outcome = run(executor, make_work(tmp_path, "leave"))
+    assert outcome.status is RunStatus.FAILED
+    assert outcome.error is not None
+    assert outcome.error.startswith(f"{kind.__name__}: 3")
+    assert run(executor, make_work(tmp_path, "stay")).result == "here"
+
+
+def test_a_result_that_is_no_json_fails(executor_for: Start, tmp_path: Path) -> None:
+    def strange() -> object:
+        return object()
+
+    outcome = run(executor_for(strange), make_work(tmp_path, "strange"))
+    assert outcome.status is RunStatus.FAILED
+    assert outcome.error is not None
+    assert "(of type object) cannot be written as JSON" in outcome.error
+
+
+def test_a_result_above_the_limit_fails(executor_for: Start, tmp_path: Path) -> None:
+    def long() -> str:
+        return "x" * 99
+
+    outcome = run(executor_for(long, result_limit=100), make_work(tmp_path, "long"))
+    assert outcome.error == "the result has 101 bytes as JSON, the limit is 100"
+
+
+def test_params_that_do_not_fit_fail_and_name_the_field(
+    executor_for: Start, tmp_path: Path
+) -> None:
+    def add(a: int) -> int:
+        return a
+
+    outcome = run(executor_for(add), make_work(tmp_path, "add", {"a": "one"}))
+    assert outcome.status is RunStatus.FAILED
+    assert "a: Expected `int`, got `str`" in (outcome.error or "")
+
+
+def test_a_job_type_without_handler_fails(executor_for: Start, tmp_path: Path) -> None:
+    outcome = run(executor_for(), make_work(tmp_path, "unknown"))
+    assert outcome.error == "this worker has no handler for 'unknown'"
+
+
+def test_a_late_handler_is_timed_out_and_its_slot_goes_on(
+    executor_for: Start, tmp_path: Path
+) -> None:
+    cancelled, ended = threading.Event(), threading.Event()
+
+    def stuck(ctx: JobContext) -> str:
+        while not ctx.cancelled:
+            ended.wait(0.01)
+        cancelled.set()
+        ended.wait(PATIENCE_S)
+        return "too late"
+
+    def quick() -> str:
+        return "next"
+
+    executor = executor_for(stuck, quick)
+    work = make_work(tmp_path, "stuck", timeout_s=0.05)
+    outcomes = Outcomes()
+    executor.start(work, JobContext(work), outcomes)
+    assert outcomes.next() == Outcome(
+        status=RunStatus.FAILED, error="timed out after 0.05 s", timed_out=True
+    )
+    assert cancelled.wait(PATIENCE_S)
+    assert run(executor, make_work(tmp_path, "quick")).result == "next"
+    ended.set()
+    assert run(executor, make_work(tmp_path, "quick")).result == "next"
+    assert outcomes.is_empty()
+
+
+def test_a_handler_in_time_is_not_timed_out(executor_for: Start, tmp_path: Path) -> None:
+    def quick() -> str:
+        return "in time"
+
+    outcome = run(executor_for(quick), make_work(tmp_path, "quick", timeout_s=600))
+    assert outcome.result == "in time"
+
+
+def test_stopping_a_thread_only_asks_it(executor_for: Start, tmp_path: Path) -> None:
+    started = threading.Event()
+
+    def patient(ctx: JobContext) -> str:
+        started.set()
+        while not ctx.cancelled:
+            threading.Event().wait(0.01)
+        return "stopped by myself"
+
+    work = make_work(tmp_path, "patient")
+    outcomes = Outcomes()
+    running = executor_for(patient).start(work, JobContext(work), outcomes)
+    assert started.wait(PATIENCE_S)
+    running.stop()
+    assert outcomes.next().result == "stopped by myself"
+
+
+def test_as_many_handlers_run_at_once_as_there_are_slots(
+    executor_for: Start, tmp_path: Path
+) -> None:
+    together = threading.Barrier(3)
+
+    def meet() -> None:
+        together.wait(PATIENCE_S)
+
+    executor = executor_for(meet, slots=3)
+    outcomes = Outcomes()
+    for number in range(3):
+        work = make_work(tmp_path, "meet", run_id=f"run-{number}")
+        executor.start(work, JobContext(work), outcomes)
+    assert [outcomes.next().status for _ in range(3)] == [RunStatus.COMPLETED] * 3
+
+
+def test_a_receiver_that_raises_does_not_stop_the_slot(executor_for: Start, tmp_path: Path) -> None:
+    def quick() -> str:
+        return "fine"
+
+    def broken(outcome: Outcome) -> None:
+        raise RuntimeError("cannot take it")
+
+    executor = executor_for(quick)
+    work = make_work(tmp_path, "quick")
+    executor.start(work, JobContext(work), broken)
+    assert run(executor, work).result == "fine"
+
+
+def test_a_context_variable_does_not_reach_the_next_job(
+    executor_for: Start, tmp_path: Path
+) -> None:
+    colour: contextvars.ContextVar[str] = contextvars.ContextVar("colour", default="white")
+
+    def paint() -> str:
+        before = colour.get()
+        colour.set("red")
+        return before
+
+    executor = executor_for(paint)
+    assert run(executor, make_work(tmp_path, "paint")).result == "white"
+    assert run(executor, make_work(tmp_path, "paint")).result == "white"
+
+
+def test_prints_of_runs_at_the_same_time_do_not_mix(
+    executor_for: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", sys.__stdout__)
+    run_logs.capture()
+    together = threading.Barrier(2)
+
+    def speak(word: str) -> None:
+        for _ in range(100):
+            print(word)
+            together.wait(PATIENCE_S)
+
+    async def whisper(word: str) -> None:
+        for _ in range(100):
+            print(word)
+            await asyncio.sleep(0)
+
+    executor = executor_for(speak, whisper, slots=2)
+    outcomes = Outcomes()
+    for job_type, word in [("speak", "a"), ("speak", "b"), ("whisper", "c"), ("whisper", "d")]:
+        work = make_work(tmp_path, job_type, {"word": word}, run_id=word)
+        executor.start(work, JobContext(work), outcomes)
+    assert {outcomes.next().status for _ in range(4)} == {RunStatus.COMPLETED}
+    for word in "abcd":
+        assert (tmp_path / word / "stdout.log").read_text() == f"{word}\n" * 100
