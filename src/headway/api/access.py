@@ -1,0 +1,34 @@
+"""Rules about who may ask for what, beyond the role of an operation."""
+
+from collections.abc import Sequence
+
+from headway.domain import errors
+from headway.domain.jobs import COMMAND
+from headway.domain.requests import JobRequest
+from headway.domain.tokens import Principal, Role
+from headway.storage import jobs, templates
+from headway.storage.transaction import Transaction
+
+ADMINS_ONLY = (
+    "command jobs need the admin role, or a template that an admin made, submitted without params"
+)
+
+
+def check_command(tx: Transaction, principal: Principal, wanted: Sequence[JobRequest]) -> None:
+    """Programs are run for admins, or from their templates just as they wrote them."""
+    if principal.may(Role.ADMIN):
+        return
+    for request in wanted:
+        template = templates.find(tx, request.template) if request.template else None
+        job_type = template.job_type if template else request.job_type
+        if job_type == COMMAND and (template is None or not template.by_admin or request.params):
+            raise errors.Forbidden(ADMINS_ONLY)
+
+
+def check_change(tx: Transaction, principal: Principal, reference: str) -> None:
+    """Nobody below admin changes a command."""
+    if principal.may(Role.ADMIN):
+        return
+    record = jobs.read_one(tx, reference)
+    if jobs.lanes(tx, [record.lane_id])[record.lane_id].job_type == COMMAND:
+        raise errors.Forbidden(ADMINS_ONLY)

@@ -1,0 +1,31 @@
+"""The operation that lists the history."""
+
+import msgspec
+
+from headway.api import paging
+from headway.api.operation import Call, Nothing, Page, operation
+from headway.domain import errors
+from headway.domain.events import Event
+from headway.domain.tokens import Role
+from headway.storage import events
+
+LAST_SEQ = 2**63 - 1
+
+
+class EventQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What happened after a line of history, or after the last page."""
+
+    after: int = 0
+    limit: int = 50
+    cursor: str | None = None
+
+
+@operation("GET", "/api/events", Role.READ, query=EventQuery, answer=Page[Event])
+def list_events(call: Call[Nothing, EventQuery]) -> Page[Event]:
+    """The history, oldest first."""
+    limit = paging.check_limit(call.query.limit)
+    if not 0 <= call.query.after <= LAST_SEQ:
+        raise errors.InvalidRequest("after", f"{call.query.after} is no line of the history")
+    seq = paging.read_number(call.query.cursor) or call.query.after
+    found = call.scheduler.store.read(lambda tx: events.after(tx, seq, limit + 1))
+    return paging.page(found, limit, lambda event: event.seq)

@@ -1,0 +1,18 @@
+"""Operations that explain: why a job waits, how the whole is doing."""
+
+from headway.api.operation import Call, Nothing, operation
+from headway.domain.answers import SchedulerStatus, Why
+from headway.domain.tokens import Role
+from headway.scheduler import explain
+
+
+@operation("GET", "/api/jobs/{id}/why", Role.READ, answer=Why)
+def why(call: Call[Nothing, Nothing]) -> Why:
+    """Every gate of a job in order, and what keeps it closed."""
+    return call.scheduler.store.read(lambda tx: explain.why(call.scheduler, tx, call.path["id"]))
+
+
+@operation("GET", "/api/scheduler/status", Role.READ, answer=SchedulerStatus)
+def get_scheduler_status(call: Call[Nothing, Nothing]) -> SchedulerStatus:
+    """What runs, how much waits, and what became of the rest."""
+    return call.scheduler.store.read(lambda tx: explain.status(call.scheduler, tx))

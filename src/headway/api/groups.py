@@ -1,0 +1,69 @@
+"""Operations on groups."""
+
+from typing import Any
+
+import msgspec
+
+from headway.api import access, paging
+from headway.api.jobs import CancelBody
+from headway.api.operation import Call, Nothing, Page, Paging, operation
+from headway.domain.groups import Group
+from headway.domain.tokens import Role
+from headway.scheduler import groups
+from headway.scheduler.groups import GroupRequest
+from headway.storage import groups as kept
+from headway.storage.transaction import Transaction
+
+
+class GroupOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The members that have not started, by id or number, in their new order."""
+
+    order: list[str | int]
+
+
+@operation("POST", "/api/job-groups", Role.SUBMIT, body=GroupRequest, answer=Group, status=201)
+def create_group(call: Call[GroupRequest, Nothing]) -> Any:
+    """Submit jobs as a group, all or nothing."""
+
+    def work(tx: Transaction) -> Group:
+        access.check_command(tx, call.principal, call.body.jobs)
+        return groups.create(call.scheduler, tx, call.body)
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("GET", "/api/job-groups", Role.READ, query=Paging, answer=Page[Group])
+def list_groups(call: Call[Nothing, Paging]) -> Page[Group]:
+    """Groups, newest first."""
+    limit = paging.check_limit(call.query.limit)
+    before = paging.read_cursor(call.query.cursor)
+    found = call.scheduler.store.read(lambda tx: kept.page(tx, before=before, count=limit + 1))
+    return paging.page(found, limit, lambda group: group.group_id)
+
+
+@operation("GET", "/api/job-groups/{id}", Role.READ, answer=Group)
+def get_group(call: Call[Nothing, Nothing]) -> Group:
+    """One group; a member is judged by its last attempt."""
+    return call.scheduler.store.read(lambda tx: kept.find(tx, call.path["id"]))
+
+
+@operation("POST", "/api/job-groups/{id}/cancel", Role.SUBMIT, body=CancelBody, answer=Group)
+def cancel_group(call: Call[CancelBody, Nothing]) -> Any:
+    """Cancel every member that has not ended."""
+    return call.scheduler.store.write_later(
+        lambda tx: groups.cancel(
+            call.scheduler,
+            tx,
+            call.path["id"],
+            reason=call.body.reason,
+            force=call.body.force,
+        )
+    )
+
+
+@operation("POST", "/api/job-groups/{id}/reorder", Role.SUBMIT, body=GroupOrder, answer=Group)
+def reorder_group(call: Call[GroupOrder, Nothing]) -> Any:
+    """Put the members that have not started into another order."""
+    return call.scheduler.store.write_later(
+        lambda tx: groups.reorder(call.scheduler, tx, call.path["id"], call.body.order)
+    )

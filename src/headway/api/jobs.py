@@ -1,0 +1,204 @@
+"""Operations on jobs: submit, list, read, change, cancel."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from headway.api import access, paging
+from headway.api.operation import Answered, Call, Nothing, Page, Paging, operation
+from headway.domain import errors, states
+from headway.domain.events import Event
+from headway.domain.jobs import Job, JobResult
+from headway.domain.requests import BatchJobRequest, JobPatch, JobRequest
+from headway.domain.runs import Run
+from headway.domain.states import JobStatus
+from headway.domain.tokens import Role
+from headway.scheduler import cancel as cancelling
+from headway.scheduler import explain, queue_control, results, submit
+from headway.storage import events, job_lists, jobs, runs
+from headway.storage.job_lists import JobFilter
+from headway.storage.transaction import Transaction
+
+MOST_IN_BATCH = 200_000
+
+
+class JobQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Filters and paging of the list of jobs."""
+
+    limit: int = 50
+    cursor: str | None = None
+    status: str | None = None
+    queue: str | None = None
+    job_type: str | None = None
+    tag: str | None = None
+    group_id: str | None = None
+    template_id: str | None = None
+    since: datetime | None = None
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Many jobs, all or nothing."""
+
+    jobs: list[BatchJobRequest]
+
+
+class BatchItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One job of a batch."""
+
+    ref: str | None
+    job_id: str
+    number: int
+
+
+class BatchAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The jobs of a batch, in the order in which they were given."""
+
+    jobs: list[BatchItem]
+
+
+class CancelBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why, and whether a running job is stopped by force."""
+
+    reason: str | None = None
+    force: bool = False
+
+
+@operation("POST", "/api/jobs", Role.SUBMIT, body=JobRequest, answer=Job, status=201, also=(200,))
+def create_job(call: Call[JobRequest, Nothing]) -> Any:
+    """Submit a job; 200 if the same request or its unique key made one before."""
+    request = call.body
+    if call.idempotency_key is not None:
+        request = msgspec.structs.replace(request, idempotency_key=call.idempotency_key)
+
+    def work(tx: Transaction) -> Answered:
+        access.check_command(tx, call.principal, [request])
+        made = submit.submit_all(call.scheduler, tx, [request])[0]
+        job = jobs.views(tx, [made.number])[0]
+        if made.deduplicated:
+            job = msgspec.structs.replace(job, deduplicated=True)
+        return Answered(job, 201 if made.created else 200)
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("POST", "/api/jobs/batch", Role.SUBMIT, body=Batch, answer=BatchAnswer, status=201)
+def create_jobs(call: Call[Batch, Nothing]) -> Any:
+    """Submit many jobs, all or nothing; jobs may name each other by `ref`."""
+    wanted = call.body.jobs
+    if not 1 <= len(wanted) <= MOST_IN_BATCH:
+        raise errors.InvalidRequest(
+            "jobs", f"a batch has 1 to {MOST_IN_BATCH} jobs, not {len(wanted)}"
+        )
+
+    def work(tx: Transaction) -> BatchAnswer:
+        access.check_command(tx, call.principal, wanted)
+        made = submit.submit_all(call.scheduler, tx, wanted)
+        return BatchAnswer(
+            jobs=[
+                BatchItem(ref=request.ref, job_id=one.job_id, number=one.number)
+                for request, one in zip(wanted, made, strict=True)
+            ]
+        )
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("GET", "/api/jobs", Role.READ, query=JobQuery, answer=Page[Job])
+def list_jobs(call: Call[Nothing, JobQuery]) -> Page[Job]:
+    """Jobs, newest first."""
+    query = call.query
+    limit = paging.check_limit(query.limit)
+    wanted = JobFilter(
+        statuses=_statuses(query.status),
+        queue=query.queue,
+        job_type=query.job_type,
+        tag=query.tag,
+        group_id=query.group_id,
+        template_id=query.template_id,
+        since=query.since,
+        before_number=paging.read_number(query.cursor),
+    )
+
+    def work(tx: Transaction) -> list[Job]:
+        return explain.views(call.scheduler, tx, job_lists.numbers(tx, wanted, limit + 1))
+
+    return paging.page(call.scheduler.store.read(work), limit, lambda job: job.number)
+
+
+def _statuses(text: str | None) -> tuple[JobStatus, ...]:
+    """Status words with commas between them; `active` and `ended` stand for several."""
+    if text is None:
+        return ()
+    found: list[JobStatus] = []
+    for word in text.split(","):
+        if word.strip().lower() == "active":
+            found += sorted(states.ACTIVE)
+        elif word.strip().lower() == "ended":
+            found += sorted(states.TERMINAL)
+        else:
+            try:
+                found.append(states.read(word))
+            except ValueError:
+                known = ", ".join(JobStatus)
+                raise errors.InvalidRequest("status", f"{word!r} is not one of {known}") from None
+    return tuple(found)
+
+
+@operation("GET", "/api/jobs/{id}", Role.READ, answer=Job)
+def get_job(call: Call[Nothing, Nothing]) -> Job:
+    """One job, by id or number."""
+    return call.scheduler.store.read(lambda tx: explain.view(call.scheduler, tx, call.path["id"]))
+
+
+@operation("PATCH", "/api/jobs/{id}", Role.SUBMIT, body=JobPatch, answer=Job)
+def change_job(call: Call[JobPatch, Nothing]) -> Any:
+    """Change params, priority, position or time of a job that no worker has taken."""
+
+    def work(tx: Transaction) -> Job:
+        access.check_change(tx, call.principal, call.path["id"])
+        number = queue_control.change(call.scheduler, tx, call.path["id"], call.body)
+        return explain.view(call.scheduler, tx, number)
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("POST", "/api/jobs/{id}/cancel", Role.SUBMIT, body=CancelBody, answer=Job)
+def cancel_job(call: Call[CancelBody, Nothing]) -> Any:
+    """Cancel a job: at once while it waits, by request or by force while it runs."""
+
+    def work(tx: Transaction) -> Job:
+        number = cancelling.cancel(
+            call.scheduler, tx, call.path["id"], reason=call.body.reason, force=call.body.force
+        )
+        return explain.view(call.scheduler, tx, number)
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("GET", "/api/jobs/{id}/runs", Role.READ, answer=Page[Run])
+def list_runs_of_job(call: Call[Nothing, Nothing]) -> Page[Run]:
+    """A job's runs, newest first."""
+
+    def work(tx: Transaction) -> list[Run]:
+        return runs.of_job(tx, jobs.find_number(tx, call.path["id"]))
+
+    return Page(items=call.scheduler.store.read(work))
+
+
+@operation("GET", "/api/jobs/{id}/result", Role.READ, answer=JobResult)
+def get_result(call: Call[Nothing, Nothing]) -> JobResult:
+    """What a finished job came to; 404 `not_finished` before its end."""
+    return call.scheduler.store.read(lambda tx: results.result(tx, call.path["id"]))
+
+
+@operation("GET", "/api/jobs/{id}/events", Role.READ, query=Paging, answer=Page[Event])
+def list_events_of_job(call: Call[Nothing, Paging]) -> Page[Event]:
+    """A job's timeline, oldest first."""
+    limit = paging.check_limit(call.query.limit)
+    after = paging.read_number(call.query.cursor) or 0
+
+    def work(tx: Transaction) -> list[Event]:
+        return events.of_job(tx, jobs.find_number(tx, call.path["id"]), after, limit + 1)
+
+    return paging.page(call.scheduler.store.read(work), limit, lambda event: event.seq)

@@ -1,0 +1,56 @@
+"""Operations on limits and locks."""
+
+from typing import Any
+
+import msgspec
+
+from headway.api.operation import Call, Nothing, Page, operation
+from headway.domain.answers import LimitView, LockView
+from headway.domain.tokens import Role
+from headway.scheduler import limit_control
+
+
+class LimitBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much may be used at once, or started within a window such as `60/min`, or both."""
+
+    size: int | None = None
+    rate: str | None = None
+
+
+@operation("GET", "/api/limits", Role.READ, answer=Page[LimitView])
+def list_limits(call: Call[Nothing, Nothing]) -> Page[LimitView]:
+    """Every limit with what is used of it."""
+    found = call.scheduler.store.read(lambda tx: limit_control.views(call.scheduler, tx))
+    return Page(items=found)
+
+
+@operation("GET", "/api/limits/{name}", Role.READ, answer=LimitView)
+def get_limit(call: Call[Nothing, Nothing]) -> LimitView:
+    """One limit."""
+    return call.scheduler.store.read(
+        lambda tx: limit_control.view(call.scheduler, tx, call.path["name"])
+    )
+
+
+@operation("PUT", "/api/limits/{name}", Role.ADMIN, body=LimitBody, answer=LimitView)
+def put_limit(call: Call[LimitBody, Nothing]) -> Any:
+    """Define a limit or change it."""
+    return call.scheduler.store.write_later(
+        lambda tx: limit_control.put(
+            call.scheduler, tx, call.path["name"], size=call.body.size, rate=call.body.rate
+        )
+    )
+
+
+@operation("DELETE", "/api/limits/{name}", Role.ADMIN, answer=LimitView)
+def delete_limit(call: Call[Nothing, Nothing]) -> Any:
+    """Forget a limit that no active job names."""
+    return call.scheduler.store.write_later(
+        lambda tx: limit_control.remove(call.scheduler, tx, call.path["name"])
+    )
+
+
+@operation("GET", "/api/locks", Role.READ, answer=Page[LockView])
+def list_locks(call: Call[Nothing, Nothing]) -> Page[LockView]:
+    """Every lock that is held or waited for."""
+    return Page(items=call.scheduler.store.read(limit_control.locks))

@@ -1,0 +1,116 @@
+"""An operation: one thing that can be asked, described once.
+
+The same table of operations is served over HTTP, called in the same process by the command line and
+the SDK when there is no server, and turned into the OpenAPI document. An operation gets a `Call` and
+answers a value; it never sees HTTP.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from headway.domain.tokens import Principal, Role
+from headway.scheduler.scheduler import Scheduler
+
+Body = TypeVar("Body")
+Query = TypeVar("Query")
+Item = TypeVar("Item")
+
+
+class Page(msgspec.Struct, Generic[Item], frozen=True, kw_only=True):
+    """A stretch of a list; `next_cursor` fetches the next one."""
+
+    items: list[Item]
+    next_cursor: str | None = None
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """No body, or no query parameters."""
+
+
+class Paging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much of a list, and from where."""
+
+    limit: int = 50
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call(Generic[Body, Query]):
+    """What is asked, by whom."""
+
+    scheduler: Scheduler
+    principal: Principal
+    body: Body
+    query: Query
+    path: Mapping[str, str] = field(default_factory=dict)
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A value with a status other than the operation's usual one."""
+
+    value: Any
+    status: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One row of the table."""
+
+    method: str
+    path: str
+    role: Role
+    run: Callable[[Call[Any, Any]], Any]
+    body: Any
+    query: Any
+    answer: Any
+    status: int
+    also: tuple[int, ...]
+    summary: str
+
+    @property
+    def name(self) -> str:
+        """A stable name for generated clients."""
+        return self.run.__name__
+
+
+OPERATIONS: list[Operation] = []
+
+Run = TypeVar("Run", bound=Callable[..., Any])
+
+
+def operation(
+    method: str,
+    path: str,
+    role: Role,
+    *,
+    answer: Any,
+    body: Any = Nothing,
+    query: Any = Nothing,
+    status: int = 200,
+    also: tuple[int, ...] = (),
+) -> Callable[[Run], Run]:
+    """Put a function into the table. `also` lists other good statuses that it may answer with."""
+
+    def register(run: Run) -> Run:
+        OPERATIONS.append(
+            Operation(
+                method=method,
+                path=path,
+                role=role,
+                run=run,
+                body=body,
+                query=query,
+                answer=answer,
+                status=status,
+                also=also,
+                summary=(run.__doc__ or "").strip(),
+            )
+        )
+        return run
+
+    return register

@@ -1,0 +1,52 @@
+"""Cursors: opaque to the caller, the last item's key to us."""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from headway.api.operation import Page
+from headway.domain import errors
+
+MOST = 200
+
+Item = TypeVar("Item")
+
+
+def check_limit(limit: int) -> int:
+    """A page has 1 to 200 items."""
+    if not 1 <= limit <= MOST:
+        raise errors.InvalidRequest("limit", f"{limit} is not between 1 and {MOST}")
+    return limit
+
+
+def write_cursor(key: object) -> str:
+    """A cursor that continues after this key."""
+    return base64.urlsafe_b64encode(str(key).encode()).decode().rstrip("=")
+
+
+def read_cursor(cursor: str | None) -> str | None:
+    """The key inside a cursor."""
+    if cursor is None:
+        return None
+    try:
+        return base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+    except (binascii.Error, UnicodeError, ValueError):
+        raise errors.InvalidRequest("cursor", "this is not a cursor of ours") from None
+
+
+def read_number(cursor: str | None) -> int | None:
+    """The number inside a cursor."""
+    key = read_cursor(cursor)
+    if key is None:
+        return None
+    if not key.isascii() or not key.isdecimal() or len(key) > 18:
+        raise errors.InvalidRequest("cursor", "this is not a cursor of ours")
+    return int(key)
+
+
+def page(found: Sequence[Item], limit: int, key: Callable[[Item], object]) -> Page[Item]:
+    """A page of what was found, when one more than asked for was looked up."""
+    shown = list(found[:limit])
+    more = len(found) > limit
+    return Page(items=shown, next_cursor=write_cursor(key(shown[-1])) if more else None)

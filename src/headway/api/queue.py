@@ -1,0 +1,183 @@
+"""Operations on the queue: look at it, move, pause, approve, retry."""
+
+from typing import Any
+
+import msgspec
+
+from headway.api import paging
+from headway.api.operation import Call, Nothing, Page, Paging, operation
+from headway.domain import errors
+from headway.domain.answers import QueueStatus, RewindReport
+from headway.domain.jobs import Job
+from headway.domain.tokens import Role
+from headway.scheduler import approvals, explain, queue_control, rewind
+from headway.storage.transaction import Transaction
+
+FRONT = (1001, 0, 0)
+"""Before every place: no priority is that high."""
+
+MOST_REORDERED = 10_000
+
+
+class MoveBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the job goes: one of the three."""
+
+    before: str | int | None = None
+    after: str | int | None = None
+    queue_position: int | None = None
+
+
+class ReasonBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why."""
+
+    reason: str | None = None
+
+
+class RetryBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether a job that succeeded runs again too."""
+
+    force: bool = False
+
+
+class PauseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A queue or a job type; nothing means everything."""
+
+    queue: str | None = None
+    job_type: str | None = None
+
+
+class ReorderBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Waiting jobs, in the order in which they are to go."""
+
+    order: list[str | int]
+
+
+@operation("POST", "/api/jobs/{id}/move", Role.SUBMIT, body=MoveBody, answer=Job)
+def move_job(call: Call[MoveBody, Nothing]) -> Any:
+    """Give a waiting job another place among those of its priority."""
+    body = call.body
+
+    def work(tx: Transaction) -> Job:
+        number = queue_control.move(
+            call.scheduler,
+            tx,
+            call.path["id"],
+            before=body.before,
+            after=body.after,
+            queue_position=body.queue_position,
+        )
+        return explain.view(call.scheduler, tx, number)
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("POST", "/api/jobs/{id}/approve", Role.SUBMIT, body=ReasonBody, answer=Job)
+def approve_job(call: Call[ReasonBody, Nothing]) -> Any:
+    """A person agrees that the job may start."""
+
+    def work(tx: Transaction) -> Job:
+        number = approvals.approve(
+            call.scheduler,
+            tx,
+            call.path["id"],
+            actor=call.principal.name,
+            reason=call.body.reason,
+        )
+        return explain.view(call.scheduler, tx, number)
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("POST", "/api/jobs/{id}/reject", Role.SUBMIT, body=ReasonBody, answer=Job)
+def reject_job(call: Call[ReasonBody, Nothing]) -> Any:
+    """A person refuses; the job ends there and then."""
+
+    def work(tx: Transaction) -> Job:
+        number = approvals.reject(
+            call.scheduler,
+            tx,
+            call.path["id"],
+            actor=call.principal.name,
+            reason=call.body.reason,
+        )
+        return explain.view(call.scheduler, tx, number)
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("POST", "/api/jobs/{id}/retry", Role.SUBMIT, body=RetryBody, answer=RewindReport)
+def retry_job(call: Call[RetryBody, Nothing]) -> Any:
+    """Rewind: the job and all that lies downstream of it start afresh."""
+    return call.scheduler.store.write_later(
+        lambda tx: rewind.rewind(call.scheduler, tx, call.path["id"], force=call.body.force)
+    )
+
+
+@operation("GET", "/api/queue", Role.READ, query=Paging, answer=Page[Job])
+def list_queue(call: Call[Nothing, Paging]) -> Page[Job]:
+    """Waiting jobs in the order in which they would go."""
+    limit = paging.check_limit(call.query.limit)
+    priority, position, number = _place(call.query.cursor)
+
+    def work(tx: Transaction) -> list[Job]:
+        rows = tx.rows(
+            "queue_after", priority=priority, position=position, number=number, count=limit + 1
+        )
+        return explain.views(call.scheduler, tx, [row["number"] for row in rows])
+
+    found = call.scheduler.store.read(work)
+    return paging.page(found, limit, lambda job: f"{job.priority},{job.position},{job.number}")
+
+
+def _place(cursor: str | None) -> tuple[int, int, int]:
+    key = paging.read_cursor(cursor)
+    if key is None:
+        return FRONT
+    try:
+        priority, position, number = (int(part) for part in key.split(","))
+    except ValueError:
+        raise errors.InvalidRequest("cursor", "this is not a cursor of ours") from None
+    if max(abs(priority), abs(position), abs(number)) >= 2**63:
+        raise errors.InvalidRequest("cursor", "this is not a cursor of ours")
+    return priority, position, number
+
+
+@operation("GET", "/api/queue/status", Role.READ, answer=QueueStatus)
+def get_queue_status(call: Call[Nothing, Nothing]) -> QueueStatus:
+    """How many jobs wait for what, and what is paused."""
+    return call.scheduler.store.read(explain.queue_status)
+
+
+@operation("POST", "/api/queue/pause", Role.SUBMIT, body=PauseBody, answer=QueueStatus)
+def pause_queue(call: Call[PauseBody, Nothing]) -> Any:
+    """Start nothing more of everything, of a queue or of a job type; what runs goes on."""
+
+    def work(tx: Transaction) -> QueueStatus:
+        queue_control.pause(call.scheduler, tx, call.body.queue, call.body.job_type)
+        return explain.queue_status(tx)
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("POST", "/api/queue/resume", Role.SUBMIT, body=PauseBody, answer=QueueStatus)
+def resume_queue(call: Call[PauseBody, Nothing]) -> Any:
+    """Lift one pause, or every pause."""
+
+    def work(tx: Transaction) -> QueueStatus:
+        queue_control.resume(call.scheduler, tx, call.body.queue, call.body.job_type)
+        return explain.queue_status(tx)
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("POST", "/api/queue/reorder", Role.SUBMIT, body=ReorderBody, answer=Page[Job])
+def reorder_queue(call: Call[ReorderBody, Nothing]) -> Any:
+    """Put waiting jobs into this order; the others keep their places."""
+    if len(call.body.order) > MOST_REORDERED:
+        raise errors.InvalidRequest("order", f"at most {MOST_REORDERED} jobs at a time")
+
+    def work(tx: Transaction) -> Page[Job]:
+        numbers = queue_control.reorder(call.scheduler, tx, call.body.order)
+        return Page(items=explain.views(call.scheduler, tx, numbers))
+
+    return call.scheduler.store.write_later(work)

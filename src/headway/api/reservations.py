@@ -1,0 +1,49 @@
+"""Operations on reservations of the next slot."""
+
+from typing import Any
+
+import msgspec
+
+from headway.api import paging
+from headway.api.operation import Call, Nothing, Page, Paging, operation
+from headway.domain.reservations import Reservation
+from headway.domain.tokens import Role
+from headway.scheduler import direct
+
+
+class ReservationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who wants the next slot."""
+
+    reserved_by: str
+
+
+@operation(
+    "POST",
+    "/api/reservations",
+    Role.SUBMIT,
+    body=ReservationRequest,
+    answer=Reservation,
+    status=201,
+)
+def create_reservation(call: Call[ReservationRequest, Nothing]) -> Any:
+    """Hold the next slot; 409 names who holds it already."""
+    return call.scheduler.store.write_later(
+        lambda tx: direct.reserve(call.scheduler, tx, call.body.reserved_by, None)
+    )
+
+
+@operation("GET", "/api/reservations", Role.READ, query=Paging, answer=Page[Reservation])
+def list_reservations(call: Call[Nothing, Paging]) -> Page[Reservation]:
+    """Reservations, newest first."""
+    limit = paging.check_limit(call.query.limit)
+    before = paging.read_cursor(call.query.cursor)
+    found = call.scheduler.store.read(lambda tx: direct.page(tx, before=before, count=limit + 1))
+    return paging.page(found, limit, lambda reservation: reservation.reservation_id)
+
+
+@operation("POST", "/api/reservations/{id}/release", Role.SUBMIT, answer=Reservation)
+def release_reservation(call: Call[Nothing, Nothing]) -> Any:
+    """Give the slot back."""
+    return call.scheduler.store.write_later(
+        lambda tx: direct.release(call.scheduler, tx, call.path["id"])
+    )

@@ -1,0 +1,105 @@
+"""Operations on schedules."""
+
+from typing import Any
+
+import msgspec
+
+from headway.api import access, paging
+from headway.api.operation import Call, Nothing, Page, operation
+from headway.domain.cron import Fire
+from headway.domain.jobs import Job
+from headway.domain.requests import JobRequest
+from headway.domain.schedules import Schedule
+from headway.domain.tokens import Principal, Role
+from headway.scheduler import explain, schedules, trigger
+from headway.scheduler.schedules import SchedulePatch, ScheduleRequest
+from headway.storage import schedules as kept
+from headway.storage.transaction import Transaction
+
+
+class ScheduleQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Filter and paging of the list of schedules."""
+
+    limit: int = 50
+    cursor: str | None = None
+    template_id: str | None = None
+
+
+class PreviewQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many fires to look ahead."""
+
+    n: int = 10
+
+
+@operation("POST", "/api/schedules", Role.SUBMIT, body=ScheduleRequest, answer=Schedule, status=201)
+def create_schedule(call: Call[ScheduleRequest, Nothing]) -> Any:
+    """Make a schedule from a template and one of `cron`, `every` and `at`."""
+
+    def work(tx: Transaction) -> Schedule:
+        schedule = schedules.create(call.scheduler, tx, call.body)
+        _check_command(tx, call.principal, schedule)
+        return schedule
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("GET", "/api/schedules", Role.READ, query=ScheduleQuery, answer=Page[Schedule])
+def list_schedules(call: Call[Nothing, ScheduleQuery]) -> Page[Schedule]:
+    """Schedules, newest first."""
+    query = call.query
+    limit = paging.check_limit(query.limit)
+    before = paging.read_cursor(query.cursor)
+    found = call.scheduler.store.read(
+        lambda tx: kept.page(tx, template_id=query.template_id, before=before, count=limit + 1)
+    )
+    return paging.page(found, limit, lambda schedule: schedule.schedule_id)
+
+
+@operation("GET", "/api/schedules/{id}", Role.READ, answer=Schedule)
+def get_schedule(call: Call[Nothing, Nothing]) -> Schedule:
+    """One schedule, by id or name."""
+    return call.scheduler.store.read(lambda tx: schedules.get(tx, call.path["id"]))
+
+
+@operation("PATCH", "/api/schedules/{id}", Role.SUBMIT, body=SchedulePatch, answer=Schedule)
+def change_schedule(call: Call[SchedulePatch, Nothing]) -> Any:
+    """Change, enable or disable a schedule; its jobs stay as they are."""
+
+    def work(tx: Transaction) -> Schedule:
+        schedule = schedules.change(call.scheduler, tx, call.path["id"], call.body)
+        _check_command(tx, call.principal, schedule)
+        return schedule
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("DELETE", "/api/schedules/{id}", Role.SUBMIT, answer=Schedule)
+def remove_schedule(call: Call[Nothing, Nothing]) -> Any:
+    """Remove a schedule; its jobs stay."""
+    return call.scheduler.store.write_later(lambda tx: schedules.remove(tx, call.path["id"]))
+
+
+@operation("POST", "/api/schedules/{id}/trigger", Role.SUBMIT, answer=Job, status=201)
+def trigger_schedule(call: Call[Nothing, Nothing]) -> Any:
+    """Make a job of the schedule now."""
+
+    def work(tx: Transaction) -> Job:
+        number = trigger.trigger_now(call.scheduler, tx, call.path["id"])
+        return explain.view(call.scheduler, tx, number)
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("GET", "/api/schedules/{id}/next", Role.READ, query=PreviewQuery, answer=Page[Fire])
+def preview_schedule(call: Call[Nothing, PreviewQuery]) -> Page[Fire]:
+    """The next fires, with local times and weekdays."""
+    found = call.scheduler.store.read(
+        lambda tx: schedules.preview(tx, call.path["id"], call.query.n)
+    )
+    return Page(items=found)
+
+
+def _check_command(tx: Transaction, principal: Principal, schedule: Schedule) -> None:
+    """The rule for submits, asked for the jobs that the schedule would make."""
+    request = JobRequest(template=schedule.template_id, params=schedule.params)
+    access.check_command(tx, principal, [request])

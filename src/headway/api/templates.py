@@ -1,0 +1,83 @@
+"""Operations on templates."""
+
+from typing import Any
+
+import msgspec
+
+from headway.api import access, filters, paging
+from headway.api.operation import Call, Nothing, Page, operation
+from headway.domain import errors
+from headway.domain.jobs import COMMAND
+from headway.domain.templates import Template, TemplateStatus
+from headway.domain.tokens import Principal, Role
+from headway.scheduler import templates
+from headway.scheduler.templates import TemplatePatch, TemplateRequest
+from headway.storage.transaction import Transaction
+
+
+class TemplateQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Filter and paging of the list of templates."""
+
+    limit: int = 50
+    cursor: str | None = None
+    status: str | None = None
+
+
+@operation(
+    "POST", "/api/job-templates", Role.SUBMIT, body=TemplateRequest, answer=Template, status=201
+)
+def create_template(call: Call[TemplateRequest, Nothing]) -> Any:
+    """Make a template; its name must be free."""
+    _check_command(call.principal, call.body.job_type)
+    by_admin = call.principal.may(Role.ADMIN)
+    return call.scheduler.store.write_later(
+        lambda tx: templates.create(call.scheduler, tx, call.body, by_admin=by_admin)
+    )
+
+
+@operation("GET", "/api/job-templates", Role.READ, query=TemplateQuery, answer=Page[Template])
+def list_templates(call: Call[Nothing, TemplateQuery]) -> Page[Template]:
+    """Templates, newest first, archived ones too."""
+    limit = paging.check_limit(call.query.limit)
+    status = filters.read_word("status", call.query.status, TemplateStatus)
+    before = paging.read_cursor(call.query.cursor)
+    found = call.scheduler.store.read(
+        lambda tx: templates.page(tx, status=status, before=before, count=limit + 1)
+    )
+    return paging.page(found, limit, lambda template: template.template_id)
+
+
+@operation("GET", "/api/job-templates/{id}", Role.READ, answer=Template)
+def get_template(call: Call[Nothing, Nothing]) -> Template:
+    """One template, by id or name."""
+    return call.scheduler.store.read(lambda tx: templates.get(tx, call.path["id"]))
+
+
+@operation("PATCH", "/api/job-templates/{id}", Role.SUBMIT, body=TemplatePatch, answer=Template)
+def change_template(call: Call[TemplatePatch, Nothing]) -> Any:
+    """Change a template; jobs that exist stay as they are."""
+
+    def work(tx: Transaction) -> Template:
+        _check_command(call.principal, templates.get(tx, call.path["id"]).job_type)
+        _check_command(call.principal, call.body.job_type)
+        by_admin = call.principal.may(Role.ADMIN)
+        return templates.change(call.scheduler, tx, call.path["id"], call.body, by_admin=by_admin)
+
+    return call.scheduler.store.write_later(work)
+
+
+@operation("DELETE", "/api/job-templates/{id}", Role.SUBMIT, answer=Template)
+def archive_template(call: Call[Nothing, Nothing]) -> Any:
+    """Archive a template: it stays readable and makes no more jobs."""
+
+    def work(tx: Transaction) -> Template:
+        _check_command(call.principal, templates.get(tx, call.path["id"]).job_type)
+        return templates.archive(tx, call.path["id"])
+
+    return call.scheduler.store.write_later(work)
+
+
+def _check_command(principal: Principal, job_type: str | msgspec.UnsetType) -> None:
+    """Templates of commands are written by admins."""
+    if job_type == COMMAND and not principal.may(Role.ADMIN):
+        raise errors.Forbidden(access.ADMINS_ONLY)

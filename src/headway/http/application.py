@@ -1,0 +1,236 @@
+"""The server's front: every operation of the API, and the few things only HTTP has."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from headway.api import table
+from headway.api.leases import ClaimBody
+from headway.api.operation import Operation
+from headway.domain import errors
+from headway.domain.errors import HeadwayError
+from headway.domain.tokens import Principal, Role
+from headway.http import dashboard, health, metrics, openapi, problems, streams
+from headway.http.claim_desk import ClaimDesk
+from headway.http.direct_desk import DirectBody, DirectDesk
+from headway.http.exchange import JSON, ClientGone, Exchange, Receive, Scope, Send
+from headway.http.security import Doorkeeper
+from headway.scheduler.recovery import Recovered
+from headway.scheduler.scheduler import Scheduler
+from headway.worker.loop import Worker
+
+ROOM_FOR_THE_REST = 64 * 1024
+"""How much larger than its params or result a body may be."""
+
+LARGEST_BATCH = 256 * 1024 * 1024
+BATCHES = ("/api/jobs/batch", "/api/leases/releases", "/api/leases/heartbeats", "/api/job-groups")
+
+log = logging.getLogger("headway.http")
+
+
+@dataclass
+class ServerState:
+    """What the server knows about itself."""
+
+    ready: bool = False
+    stopping: bool = False
+    recovered: Recovered | None = None
+
+
+class Application:
+    """The ASGI application."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        *,
+        worker: Worker | None,
+        server: str,
+        state: ServerState,
+        allowed_hosts: tuple[str, ...] = (),
+        codes: dashboard.Codes | None = None,
+    ) -> None:
+        self.scheduler = scheduler
+        self.state = state
+        self._doors = Doorkeeper(scheduler, allowed_hosts)
+        self._claims = ClaimDesk(scheduler)
+        self._direct = DirectDesk(scheduler, worker, server)
+        self._streams = streams.Streams(scheduler, state_stopping=lambda: state.stopping)
+        self._metrics = metrics.Metrics(scheduler)
+        self._codes = codes or dashboard.Codes()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._handle(Exchange(scope, receive, send))
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self._claims.start()
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self._claims.stop()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def close_desks(self) -> None:
+        """The server stops: nobody waits for jobs or events any longer."""
+        await self._claims.stop()
+
+    async def _handle(self, exchange: Exchange) -> None:
+        try:
+            self._doors.check_host(exchange)
+            await self._route(exchange)
+        except ClientGone:
+            pass
+        except HeadwayError as error:
+            await self._refuse(exchange, error)
+        except Exception:
+            log.exception("%s %s failed", exchange.method, exchange.path)
+            await self._refuse(exchange, problems.InternalError())
+
+    async def _refuse(self, exchange: Exchange, error: HeadwayError) -> None:
+        if exchange.answered:
+            return
+        headers: tuple[tuple[bytes, bytes], ...] = ()
+        if isinstance(error, errors.Unauthorized):
+            headers = ((b"www-authenticate", b"Bearer"),)
+        if isinstance(error, table.MethodNotAllowed):
+            headers = ((b"allow", ", ".join(error.allowed).encode()),)
+        await exchange.answer(
+            error.http_status, problems.encode(error), problems.CONTENT_TYPE, headers
+        )
+
+    async def _route(self, exchange: Exchange) -> None:
+        path = exchange.path
+        if exchange.method in ("GET", "HEAD") and path in _OPEN_PAGES:
+            return await _OPEN_PAGES[path](self, exchange)
+        if path == "/dashboard/session" and exchange.method == "POST":
+            return await self._codes.exchange(exchange)
+        principal = await self._doors.principal(exchange)
+        special = _special(exchange)
+        if special is not None:
+            role, page = special
+            if not principal.may(role):
+                raise errors.Forbidden(f"this needs the role {role}, yours is {principal.role}")
+            return await page(self, exchange)
+        return await self._operate(exchange, principal)
+
+    async def _operate(self, exchange: Exchange, principal: Principal) -> None:
+        operation, values = table.find(exchange.method, exchange.path)
+        body = table.read_body(operation, await exchange.body(self._limit(exchange.path)))
+        query = table.read_query(operation, exchange.query())
+        key = exchange.header("idempotency-key")
+        if operation.method == "GET":
+            answer = await asyncio.to_thread(
+                table.perform, self.scheduler, principal, operation, values, body, query, key
+            )
+        else:
+            answer = table.perform(self.scheduler, principal, operation, values, body, query, key)
+        if isinstance(answer, Future):
+            answer = await asyncio.wrap_future(answer)
+        await self._answer(exchange, operation, answer)
+
+    def _limit(self, path: str) -> int:
+        if path in BATCHES:
+            return LARGEST_BATCH
+        return (
+            max(self.scheduler.rules.largest_params, self.scheduler.rules.largest_result)
+            + ROOM_FOR_THE_REST
+        )
+
+    async def _answer(self, exchange: Exchange, operation: Operation, answer: Any) -> None:
+        status, value = table.status_and_value(operation, answer)
+        body = b"" if status == 204 else msgspec.json.encode(value)
+        await exchange.answer(status, body)
+
+    async def _claim(self, exchange: Exchange) -> None:
+        body = table.decode(await exchange.body(self._limit(exchange.path)), ClaimBody)
+        got = await self._unless_gone(exchange, self._claims.claim(body))
+        await (
+            exchange.answer(204) if got is None else exchange.answer(200, msgspec.json.encode(got))
+        )
+
+    async def _run_direct(self, exchange: Exchange) -> None:
+        job_type = exchange.path.removeprefix("/api/direct/")
+        body = table.decode(await exchange.body(self._limit(exchange.path)), DirectBody)
+        answer = await self._unless_gone(exchange, self._direct.run(job_type, body))
+        await exchange.answer(200, msgspec.json.encode(answer))
+
+    async def _unless_gone(self, exchange: Exchange, work: Awaitable[Any]) -> Any:
+        """Wait for the work, but not for longer than the client does."""
+        doing = asyncio.ensure_future(work)
+        leaving = asyncio.ensure_future(exchange.receive())
+        await asyncio.wait({doing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not doing.done():
+            doing.cancel()
+            raise ClientGone
+        leaving.cancel()
+        return doing.result()
+
+    async def _health(self, exchange: Exchange) -> None:
+        await exchange.answer(200, b'{"status":"ok"}')
+
+    async def _ready(self, exchange: Exchange) -> None:
+        report = await asyncio.to_thread(
+            health.readiness, self.scheduler, self.state.ready, self.state.stopping
+        )
+        await exchange.answer(200 if report.ready else 503, msgspec.json.encode(report))
+
+    async def _show_metrics(self, exchange: Exchange) -> None:
+        text = await asyncio.to_thread(self._metrics.render)
+        await exchange.answer(200, text, b"text/plain; version=0.0.4; charset=utf-8")
+
+    async def _openapi(self, exchange: Exchange) -> None:
+        await exchange.answer(200, openapi.document(), JSON)
+
+    async def _docs(self, exchange: Exchange) -> None:
+        await exchange.answer(200, openapi.page(), b"text/html; charset=utf-8")
+
+    async def _dashboard(self, exchange: Exchange) -> None:
+        await exchange.answer(200, dashboard.page(), b"text/html; charset=utf-8", dashboard.HEADERS)
+
+    async def _event_stream(self, exchange: Exchange) -> None:
+        await self._streams.events(exchange)
+
+    async def _logs(self, exchange: Exchange) -> None:
+        await self._streams.logs(exchange)
+
+
+Page = Callable[[Application, Exchange], Awaitable[None]]
+
+_OPEN_PAGES: dict[str, Page] = {
+    "/": Application._dashboard,
+    "/healthz": Application._health,
+    "/readyz": Application._ready,
+    "/docs": Application._docs,
+    "/openapi.json": Application._openapi,
+}
+
+
+def _special(exchange: Exchange) -> tuple[Role, Page] | None:
+    """What is not one question and one answer."""
+    method, path = exchange.method, exchange.path
+    if method == "POST" and path == "/api/claims":
+        return Role.WORK, Application._claim
+    if method == "POST" and path.startswith("/api/direct/") and path.count("/") == 3:
+        return Role.SUBMIT, Application._run_direct
+    if (
+        method == "GET"
+        and path == "/api/events"
+        and "text/event-stream" in (exchange.header("accept") or "")
+    ):
+        return Role.READ, Application._event_stream
+    if method == "GET" and streams.LOGS.fullmatch(path):
+        return Role.READ, Application._logs
+    if method == "GET" and path == "/metrics":
+        return Role.READ, Application._show_metrics
+    return None

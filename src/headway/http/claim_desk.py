@@ -1,0 +1,145 @@
+"""The claim desk: workers that wait for jobs, served in the order in which they came.
+
+However many wait, a wake-up costs one transaction: workers that want the same and would get nothing
+are not asked twice.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headway.api.leases import ClaimBody, Claimed, claimed, read_claim, register
+from headway.domain import errors
+from headway.domain.workers import Abilities
+from headway.scheduler import dispatch
+from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import records
+from headway.storage.transaction import READY, Transaction
+
+LONGEST_WAIT_S = 60.0
+SAFETY_POLL_S = 5.0
+
+
+@dataclass(eq=False)
+class _Waiter:
+    body: ClaimBody
+    request: ClaimRequest
+    answer: "asyncio.Future[Claimed | None]"
+    known: bool = False
+    leaving: bool = False
+
+
+class ClaimDesk:
+    """Runs on the server's event loop."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._waiters: dict[_Waiter, None] = {}
+        self._poke = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._stop_listening: Callable[[], None] | None = None
+        self.open = True
+
+    def start(self) -> None:
+        """Begin to serve."""
+        loop = asyncio.get_running_loop()
+
+        def tell() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is already closed
+                loop.call_soon_threadsafe(self._poke.set)
+
+        self._stop_listening = self._scheduler.store.wakeups.listen(READY, tell)
+        self._task = asyncio.create_task(self._loop())
+
+    async def stop(self) -> None:
+        """Send everybody home."""
+        self.open = False
+        if self._stop_listening is not None:
+            self._stop_listening()
+        if self._task is not None:
+            self._task.cancel()
+        for waiter in self._waiters:
+            if not waiter.answer.done():
+                waiter.answer.set_result(None)
+
+    async def claim(self, body: ClaimBody) -> Claimed | None:
+        """Jobs for a worker, or None if there are none within its time."""
+        if not self.open:
+            raise errors.Stopping()
+        waiter = _Waiter(body, read_claim(body), asyncio.get_running_loop().create_future())
+        self._waiters[waiter] = None
+        self._poke.set()
+        try:
+            wait_s = min(body.wait_s, LONGEST_WAIT_S)
+            if wait_s <= 0:
+                return await self._serve_once(waiter)
+            return await asyncio.wait_for(asyncio.shield(waiter.answer), wait_s)
+        except TimeoutError:
+            return await self._leave(waiter)
+        finally:
+            self._waiters.pop(waiter, None)
+
+    async def _serve_once(self, waiter: _Waiter) -> Claimed | None:
+        self._waiters.pop(waiter, None)
+        answers = await self._ask([waiter])
+        return answers.get(waiter)
+
+    async def _leave(self, waiter: _Waiter) -> Claimed | None:
+        """Time is up; what was claimed for this worker in the same moment is still its own."""
+        if waiter in self._waiters:
+            del self._waiters[waiter]
+            return None
+        waiter.leaving = True
+        return await waiter.answer
+
+    async def _loop(self) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._poke.wait(), SAFETY_POLL_S)
+            self._poke.clear()
+            if self._waiters:
+                await self._serve()
+
+    async def _serve(self) -> None:
+        waiters = [waiter for waiter in self._waiters if not waiter.answer.done()]
+        for waiter in waiters:  # taken: nobody else answers them meanwhile
+            del self._waiters[waiter]
+        try:
+            answers = await self._ask(waiters)
+        except errors.HeadwayError as error:
+            for waiter in waiters:
+                if not waiter.answer.done():
+                    waiter.answer.set_exception(error)
+            return
+        for waiter in waiters:
+            got = answers.get(waiter)
+            if waiter.answer.done():
+                continue
+            if got is not None or waiter.leaving:
+                waiter.answer.set_result(got)
+            else:
+                self._waiters[waiter] = None
+
+    async def _ask(self, waiters: list[_Waiter]) -> dict[_Waiter, Claimed]:
+        work = self._scheduler.store.write_later(lambda tx: self._claim_all(tx, waiters))
+        return await asyncio.wrap_future(work)
+
+    def _claim_all(self, tx: Transaction, waiters: list[_Waiter]) -> dict[_Waiter, Claimed]:
+        lanes = [records.lane(row) for row in tx.rows("ready_lanes")]
+        empty_handed: set[Abilities] = set()
+        answers: dict[_Waiter, Claimed] = {}
+        for waiter in waiters:
+            if not waiter.known:
+                register(tx, waiter.body, waiter.request)
+                waiter.known = True
+            wanted = waiter.request.abilities
+            if wanted in empty_handed or all(wanted.refusal(lane) for lane in lanes):
+                continue
+            got = dispatch.claim(self._scheduler, tx, waiter.request)
+            if got:
+                answers[waiter] = claimed(tx, got)
+            if len(got) < waiter.request.max_jobs:
+                empty_handed.add(wanted)
+        return answers

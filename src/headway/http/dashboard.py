@@ -1,0 +1,70 @@
+"""A small page to watch the queue in a browser, opened with a one-time code."""
+
+import asyncio
+import secrets
+import time
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+from headway.domain import errors
+from headway.domain.tokens import Role
+from headway.http.exchange import Exchange
+from headway.scheduler import tokens
+from headway.scheduler.scheduler import Scheduler
+
+CODE_LASTS_S = 600.0
+HEADERS = (
+    (
+        b"content-security-policy",
+        b"default-src 'self'; script-src 'self' 'unsafe-inline'; "
+        b"style-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
+    ),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+
+class CodeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A one-time code."""
+
+    code: str
+
+
+class Codes:
+    """Codes that are good once, for a while, and buy a token for the page."""
+
+    def __init__(self, scheduler: Scheduler | None = None) -> None:
+        self._scheduler = scheduler
+        self._codes: dict[str, float] = {}
+
+    def issue(self) -> str:
+        """A new code."""
+        code = secrets.token_urlsafe(16)
+        self._codes[code] = time.monotonic() + CODE_LASTS_S
+        return code
+
+    async def exchange(self, exchange: Exchange) -> None:
+        """A token for a code."""
+        try:
+            body = msgspec.json.decode(await exchange.body(1000), type=CodeBody)
+        except msgspec.DecodeError:
+            raise errors.Malformed("send a code") from None
+        expires = self._codes.pop(body.code, 0.0)
+        if expires < time.monotonic() or self._scheduler is None:
+            raise errors.Unauthorized(
+                "this code is used or too old; the server prints a new one when it starts"
+            )
+        scheduler = self._scheduler
+        made = await asyncio.wrap_future(
+            scheduler.store.write_later(
+                lambda tx: tokens.create(scheduler, tx, "dashboard", Role.ADMIN)
+            )
+        )
+        await exchange.answer(200, msgspec.json.encode({"token": made.token}))
+
+
+@cache
+def page() -> bytes:
+    """The page itself, one file."""
+    return resources.files("headway.http").joinpath("dashboard.html").read_bytes()

@@ -1,0 +1,106 @@
+"""One request and its answer, on plain ASGI."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from headway.domain import errors
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+JSON = b"application/json"
+TEXT = b"text/plain; charset=utf-8"
+
+
+class ClientGone(Exception):
+    """The client hung up before it was answered."""
+
+
+class Exchange:
+    """What came in, and the means to answer."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.headers: dict[bytes, bytes] = dict(scope["headers"])
+        self._query: bytes = scope["query_string"]
+        self.receive = receive
+        self._send = send
+        self.answered = False
+
+    def header(self, name: str) -> str | None:
+        """A header, if it was sent."""
+        value = self.headers.get(name.encode())
+        return None if value is None else value.decode("latin-1")
+
+    def query(self) -> dict[str, str]:
+        """The query parameters; one that is given twice is refused."""
+        if not self._query:
+            return {}
+        try:
+            pairs = parse_qsl(self._query.decode("ascii"), keep_blank_values=True, errors="strict")
+        except (UnicodeError, ValueError):
+            raise errors.InvalidRequest("query", "the query string cannot be read") from None
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise errors.InvalidRequest("query", "a parameter is given twice")
+        return found
+
+    async def body(self, limit: int) -> bytes:
+        """The whole body, up to a limit."""
+        announced = self.header("content-length")
+        if announced is not None and announced.isdecimal() and int(announced) > limit:
+            raise errors.TooLarge("the body", int(announced), limit)
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            part = message.get("body", b"")
+            size += len(part)
+            if size > limit:
+                raise errors.TooLarge("the body", size, limit)
+            parts.append(part)
+            if not message.get("more_body"):
+                return b"".join(parts)
+
+    async def answer(
+        self,
+        status: int,
+        body: bytes = b"",
+        content_type: bytes = JSON,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> None:
+        """Answer in one piece."""
+        await self._start(
+            status, content_type, (*headers, (b"content-length", str(len(body)).encode()))
+        )
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def stream(self, content_type: bytes, parts: AsyncIterator[bytes]) -> None:
+        """Answer piece by piece."""
+        await self._start(
+            200, content_type, ((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no"))
+        )
+        async for part in parts:
+            await self._send({"type": "http.response.body", "body": part, "more_body": True})
+        await self._send({"type": "http.response.body", "body": b""})
+
+    async def _start(
+        self, status: int, content_type: bytes, headers: tuple[tuple[bytes, bytes], ...]
+    ) -> None:
+        self.answered = True
+        await self._send(
+            {
+                "type": "http.response.start",
+                "status": status,
+                "headers": [
+                    (b"content-type", content_type),
+                    (b"x-content-type-options", b"nosniff"),
+                    *headers,
+                ],
+            }
+        )

@@ -1,0 +1,96 @@
+"""Prometheus metrics: the questions an operator asks, answered from the database."""
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from headway.domain import moments
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import limits
+from headway.storage.transaction import Transaction
+
+
+class Metrics:
+    """Collects when it is asked, and only then."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def render(self) -> bytes:
+        """The text that Prometheus reads."""
+        return generate_latest(self._registry)
+
+    def describe(self) -> list[Metric]:
+        """Nothing: the database is read only when somebody scrapes."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """Every metric, from one state of the database."""
+        yield from self._scheduler.store.read(
+            lambda tx: [*self._queue(tx), *self._work(tx), *self._rest(tx)]
+        )
+
+    def _queue(self, tx: Transaction) -> Iterator[Metric]:
+        depth = GaugeMetricFamily(
+            "headway_jobs_waiting",
+            "Jobs that wait, by queue, status and reason",
+            labels=["queue", "status", "reason"],
+        )
+        age = GaugeMetricFamily(
+            "headway_oldest_waiting_seconds",
+            "How long the oldest waiting job has been there",
+            labels=["queue", "status", "reason"],
+        )
+        for row in tx.rows("waiting_by_queue"):
+            labels = [row["queue"], row["status"], row["reason"]]
+            depth.add_metric(labels, row["count"])
+            age.add_metric(labels, (tx.now - moments.from_millis(row["oldest"])).total_seconds())
+        yield depth
+        yield age
+
+    def _work(self, tx: Transaction) -> Iterator[Metric]:
+        ended = CounterMetricFamily(
+            "headway_jobs_ended", "Jobs that ended, by status", labels=["status"]
+        )
+        for row in tx.rows("totals"):
+            ended.add_metric([row["status"]], row["count"])
+        yield ended
+        running = GaugeMetricFamily(
+            "headway_leases", "Live leases, by queue and job type", labels=["queue", "job_type"]
+        )
+        counts: dict[tuple[str, str], int] = {}
+        for row in tx.rows("live_leases"):
+            key = (row["queue"], row["job_type"])
+            counts[key] = counts.get(key, 0) + 1
+        for labels, count in counts.items():
+            running.add_metric(list(labels), count)
+        yield running
+        used = GaugeMetricFamily("headway_limit_used", "What is used of a limit", labels=["limit"])
+        size = GaugeMetricFamily("headway_limit_size", "The size of a limit", labels=["limit"])
+        for room in limits.rooms(tx, self._scheduler.concurrency).values():
+            used.add_metric([room.name], room.used)
+            if room.size is not None:
+                size.add_metric([room.name], room.size)
+        yield used
+        yield size
+
+    def _rest(self, tx: Transaction) -> Iterator[Metric]:
+        deliveries = GaugeMetricFamily(
+            "headway_deliveries", "Webhook deliveries, by status", labels=["status"]
+        )
+        for row in tx.rows("count_deliveries"):
+            deliveries.add_metric([row["status"]], row["count"])
+        yield deliveries
+        writer = self._scheduler.store.writer
+        yield CounterMetricFamily(
+            "headway_commits", "Transactions committed by this server", value=writer.commits
+        )
+        yield CounterMetricFamily("headway_writes", "Pieces of work in them", value=writer.writes)
+        yield GaugeMetricFamily(
+            "headway_write_failing",
+            "1 while the last write failed",
+            value=int(writer.problem is not None),
+        )

@@ -1,0 +1,219 @@
+"""The OpenAPI document, drawn from the table of operations."""
+
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from headway import __version__
+from headway.api import table as _table  # noqa: F401  (fills OPERATIONS)
+from headway.api.leases import ClaimBody, Claimed
+from headway.api.operation import OPERATIONS, Nothing, Operation
+from headway.http.direct_desk import DirectAnswer, DirectBody
+
+REF = "#/components/schemas/{name}"
+
+PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status", "code", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "code": {"type": "string"},
+        "detail": {"type": "string"},
+        "errors": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+}
+
+REFUSALS = {
+    "400": "the request cannot be read",
+    "401": "no token, or an unknown one",
+    "403": "the token's role does not allow it",
+    "404": "there is no such thing",
+    "409": "not in this state",
+    "412": "changed since it was read",
+    "413": "too large",
+    "422": "the request makes no sense",
+    "503": "not now",
+}
+
+
+@cache
+def document() -> bytes:
+    """The whole document as JSON."""
+    types = [DirectBody, DirectAnswer, ClaimBody, Claimed]
+    for operation in OPERATIONS:
+        types += [operation.body, operation.answer]
+    unique = list({repr(one): one for one in types if one is not Nothing}.values())
+    schemas, components = msgspec.json.schema_components(unique, ref_template=REF)
+    by_type = {repr(one): schema for one, schema in zip(unique, schemas, strict=True)}
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _entry(operation, by_type)
+    paths.update(_special(by_type))
+    return msgspec.json.encode(
+        {
+            "openapi": "3.1.0",
+            "info": {
+                "title": "Headway",
+                "version": __version__,
+                "license": {"name": "MIT", "identifier": "MIT"},
+            },
+            "paths": paths,
+            "components": {
+                "schemas": {**components, "Problem": PROBLEM},
+                "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            },
+            "security": [{"token": []}],
+        }
+    )
+
+
+def _entry(operation: Operation, by_type: dict[str, Any]) -> dict[str, Any]:
+    steps = [step[1:-1] for step in operation.path.split("/") if step.startswith("{")]
+    entry: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "description": f"Needs the role `{operation.role}`.",
+        "parameters": [
+            *(
+                {
+                    "name": step,
+                    "in": "path",
+                    "required": True,
+                    "schema": {"type": "string", "minLength": 1},
+                }
+                for step in steps
+            ),
+            *_query(operation.query),
+        ],
+        "responses": _responses(operation, by_type[repr(operation.answer)]),
+    }
+    if operation.body is not Nothing:
+        entry["requestBody"] = _content(by_type[repr(operation.body)])
+    return entry
+
+
+def _query(kind: Any) -> list[dict[str, Any]]:
+    if kind is Nothing:
+        return []
+    _, components = msgspec.json.schema_components([kind], ref_template=REF)
+    fields = components[kind.__name__]["properties"]
+    return [
+        {"name": name, "in": "query", "required": False, "schema": _without_null(schema)}
+        for name, schema in fields.items()
+    ]
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A query parameter that may be left out is not null when it is there."""
+    variants = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
+    return {**rest, **variants[0]} if len(variants) == 1 else schema
+
+
+def _responses(operation: Operation, schema: Any) -> dict[str, Any]:
+    good = {
+        str(status): {"description": "done", **({} if status == 204 else _content(schema))}
+        for status in (operation.status, *operation.also)
+    }
+    return {**good, **_refusals()}
+
+
+def _refusals() -> dict[str, Any]:
+    problem = {"schema": {"$ref": REF.format(name="Problem")}}
+    return {
+        status: {"description": text, "content": {"application/problem+json": problem}}
+        for status, text in REFUSALS.items()
+    }
+
+
+def _content(schema: Any) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": schema}}}
+
+
+def _special(by_type: dict[str, Any]) -> dict[str, Any]:
+    direct = {
+        "operationId": "run_direct",
+        "summary": "Run a handler of the built-in worker in the next slot and answer with its result.",
+        "parameters": [
+            {
+                "name": "job_type",
+                "in": "path",
+                "required": True,
+                "schema": {"type": "string", "minLength": 1},
+            }
+        ],
+        "requestBody": _content(by_type[repr(DirectBody)]),
+        "responses": {
+            "200": {"description": "done", **_content(by_type[repr(DirectAnswer)])},
+            **_refusals(),
+            "500": {
+                "description": "the handler failed",
+                "content": {
+                    "application/problem+json": {"schema": {"$ref": REF.format(name="Problem")}}
+                },
+            },
+            "504": {
+                "description": "no slot in time",
+                "content": {
+                    "application/problem+json": {"schema": {"$ref": REF.format(name="Problem")}}
+                },
+            },
+        },
+    }
+    logs = {
+        "operationId": "read_log",
+        "summary": "A run's output: all of it, its tail, or as it grows.",
+        "parameters": [
+            {
+                "name": "id",
+                "in": "path",
+                "required": True,
+                "schema": {"type": "string", "minLength": 1},
+            },
+            {
+                "name": "stream",
+                "in": "path",
+                "required": True,
+                "schema": {"type": "string", "enum": ["stdout", "stderr"]},
+            },
+            {"name": "follow", "in": "query", "required": False, "schema": {"type": "boolean"}},
+            {
+                "name": "tail",
+                "in": "query",
+                "required": False,
+                "schema": {"type": "integer", "minimum": 0, "maximum": 100000},
+            },
+        ],
+        "responses": {
+            "200": {
+                "description": "text",
+                "content": {"text/plain": {"schema": {"type": "string"}}},
+            },
+            **_refusals(),
+        },
+    }
+    return {
+        "/api/direct/{job_type}": {"post": direct},
+        "/api/job-runs/{id}/logs/{stream}": {"get": logs},
+    }
+
+
+@cache
+def page() -> bytes:
+    """A plain page that lists every operation."""
+    rows = "".join(
+        f"<tr><td><code>{one.method}</code></td><td><code>{one.path}</code></td><td>{one.role}</td><td>{one.summary}</td></tr>"
+        for one in sorted(OPERATIONS, key=lambda one: (one.path, one.method))
+    )
+    return (
+        "<!doctype html><meta charset=utf-8><title>Headway API</title>"
+        "<style>body{font:15px/1.5 system-ui;max-width:70rem;margin:2rem auto;padding:0 1rem}"
+        "td{padding:.2rem .8rem .2rem 0;vertical-align:top}</style>"
+        f"<h1>Headway API {__version__}</h1>"
+        "<p>The whole description is <a href=/openapi.json>openapi.json</a>. "
+        "Send <code>Authorization: Bearer &lt;token&gt;</code> with every call.</p>"
+        f"<table>{rows}</table>"
+    ).encode()

@@ -1,0 +1,38 @@
+"""Errors on the wire: RFC 9457 problem details with a stable code."""
+
+from typing import Any
+
+import msgspec
+
+from headway.domain.errors import HeadwayError
+
+CONTENT_TYPE = b"application/problem+json"
+
+
+def describe(error: HeadwayError) -> dict[str, Any]:
+    """An error as problem details."""
+    problem: dict[str, Any] = {
+        "type": f"urn:headway:error:{error.code}",
+        "title": error.code.replace("_", " "),
+        "status": error.http_status,
+        "code": error.code,
+        "detail": error.detail,
+    }
+    if error.fields:
+        problem["errors"] = error.fields
+    return problem
+
+
+def encode(error: HeadwayError) -> bytes:
+    """The body of an error's answer."""
+    return msgspec.json.encode(describe(error))
+
+
+class InternalError(HeadwayError):
+    """Something went wrong here; the log has the details, the answer does not."""
+
+    code = "internal_error"
+    http_status = 500
+
+    def __init__(self) -> None:
+        super().__init__("something went wrong in the server; its log says what")

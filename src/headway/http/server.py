@@ -1,0 +1,152 @@
+"""The server process: everything that serves, started and stopped in order."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+
+import uvicorn
+from starlette.middleware.gzip import GZipMiddleware
+
+from headway.domain import errors
+from headway.http.application import Application, ServerState
+from headway.http.dashboard import Codes
+from headway.scheduler import recovery
+from headway.scheduler.deliver import Courier
+from headway.scheduler.recovery import Recovered
+from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.timekeeper import Timekeeper
+from headway.worker.loop import Worker
+
+log = logging.getLogger("headway.server")
+
+
+class Server:
+    """One `headway serve`."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        worker: Worker,
+        *,
+        name: str,
+        grace_s: float,
+        allowed_hosts: tuple[str, ...],
+    ) -> None:
+        self._scheduler = scheduler
+        self._worker = worker
+        self._grace_s = grace_s
+        self._state = ServerState()
+        self._codes = Codes(scheduler)
+        self._timekeeper = Timekeeper(scheduler)
+        self._courier = Courier(scheduler)
+        self.application = Application(
+            scheduler,
+            worker=worker,
+            server=name,
+            state=self._state,
+            allowed_hosts=allowed_hosts,
+            codes=self._codes,
+        )
+        self._signals = 0
+
+    def recover(self, pass_: Callable[[], Recovered]) -> Recovered:
+        """Mend what a crash left behind, before anything is dispatched."""
+        self._state.recovered = pass_()
+        return self._state.recovered
+
+    def dashboard_code(self) -> str:
+        """A one-time code for the dashboard."""
+        return self._codes.issue()
+
+    def run(self, listening: socket.socket, started: Callable[[], None]) -> None:
+        """Serve until a signal asks to stop."""
+        self._timekeeper.start()
+        self._courier.start()
+        self._worker.start()
+        self._state.ready = True
+        asyncio.run(self._serve(listening, started))
+
+    async def _serve(self, listening: socket.socket, started: Callable[[], None]) -> None:
+        config = uvicorn.Config(
+            GZipMiddleware(self.application, minimum_size=2000),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=2,
+            lifespan="on",
+        )
+        server = _Uvicorn(config)
+        loop = asyncio.get_running_loop()
+        asked = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._on_signal, asked)
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        waiting = asyncio.create_task(asked.wait())
+        started()
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        await self._wind_down()
+        server.should_exit = True
+        await serving
+
+    def _on_signal(self, asked: asyncio.Event) -> None:
+        self._signals += 1
+        if self._signals > 1:
+            log.warning("stopping now")
+            os._exit(1)
+        log.info("stopping: running jobs have %g s to end; once more to stop now", self._grace_s)
+        asked.set()
+
+    async def _wind_down(self) -> None:
+        """Stop dispatching, let running work end, keep answering meanwhile."""
+        self._state.stopping = True
+        await self.application.close_desks()
+        finished = await asyncio.to_thread(self._worker.stop, self._grace_s)
+        if not finished:
+            log.warning("some jobs did not end in time; the next start recovers them")
+        await asyncio.to_thread(self._timekeeper.stop)
+        await asyncio.to_thread(self._courier.stop)
+
+
+class _Uvicorn(uvicorn.Server):
+    """Uvicorn without its own signal handling."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are handled by the server around it."""
+        yield
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket, or a clear error."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise errors.Unavailable(
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another --port"
+        ) from None
+    listening.listen(2048)
+    return listening
+
+
+def recover(
+    scheduler: Scheduler, is_alive: Callable[..., bool], end_orphans: Callable[..., None]
+) -> Recovered:
+    """One recovery pass, with a line in the log when it found something."""
+    report = recovery.recover(scheduler, is_alive, end_orphans)
+    if report.running_jobs_recovered or report.retries_created or report.reservations_expired:
+        log.warning(
+            "recovered after a crash: %d running jobs, %d retries, %d reservations",
+            report.running_jobs_recovered,
+            report.retries_created,
+            report.reservations_expired,
+        )
+    return report

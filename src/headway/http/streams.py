@@ -1,0 +1,136 @@
+"""What goes on for longer: events as they happen, and logs as they grow."""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from headway.domain import errors
+from headway.domain import events as kinds
+from headway.domain.events import Event
+from headway.http.exchange import TEXT, Exchange
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import events, log_files, runs
+from headway.storage.transaction import EVENTS, Transaction
+
+LOGS = re.compile(r"/api/job-runs/([^/]+)/logs/(stdout|stderr)")
+PAGE = 500
+KEEP_ALIVE_S = 15.0
+LOG_POLL_S = 0.3
+CHUNK = 64 * 1024
+MOST_TAIL = 100_000
+
+Value = TypeVar("Value")
+
+
+class Streams:
+    """Long answers. Each reader goes at its own pace and is never waited for."""
+
+    def __init__(self, scheduler: Scheduler, state_stopping: Callable[[], bool]) -> None:
+        self._scheduler = scheduler
+        self._stopping = state_stopping
+
+    async def events(self, exchange: Exchange) -> None:
+        """Server-sent events; `Last-Event-ID` continues where another stream ended."""
+        last = exchange.header("last-event-id") or exchange.query().get("after")
+        if last is not None and (not last.isascii() or not last.isdecimal() or len(last) > 18):
+            raise errors.InvalidRequest("Last-Event-ID", f"{last!r} is not the number of an event")
+        first, newest = await self._read(events.bounds)
+        seq = newest if last is None else int(last)
+        await exchange.stream(b"text/event-stream", self._event_parts(seq, first))
+
+    async def _event_parts(self, seq: int, first: int) -> AsyncIterator[bytes]:
+        changed = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def tell() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is already closed
+                loop.call_soon_threadsafe(changed.set)
+
+        stop = self._scheduler.store.wakeups.listen(EVENTS, tell)
+        try:
+            yield b": connected\n\n"
+            if first > seq + 1:
+                yield _lost(seq, first)
+                seq = first - 1
+            while not self._stopping():
+                changed.clear()
+                found = await self._read(partial(_events_after, seq))
+                for event in found:
+                    seq = event.seq
+                    yield _frame(event)
+                if not found:
+                    try:
+                        await asyncio.wait_for(changed.wait(), KEEP_ALIVE_S)
+                    except TimeoutError:
+                        yield b": still here\n\n"
+        finally:
+            stop()
+
+    async def logs(self, exchange: Exchange) -> None:
+        """A run's output: all of it, its tail, or as it grows."""
+        match = LOGS.fullmatch(exchange.path)
+        assert match is not None
+        run_id, stream = match[1], match[2]
+        await self._read(lambda tx: runs.view(tx, run_id))
+        path = log_files.path(self._scheduler.data / log_files.folder(run_id), stream)
+        follow, tail = _read_query(exchange.query())
+        if not follow and tail is not None:
+            return await exchange.answer(
+                200, await asyncio.to_thread(log_files.read_tail, path, tail), TEXT
+            )
+        await exchange.stream(TEXT, self._log_parts(path, run_id, follow, tail))
+        return None
+
+    async def _log_parts(
+        self, path: Path, run_id: str, follow: bool, tail: int | None
+    ) -> AsyncIterator[bytes]:
+        offset = 0
+        if tail is not None:
+            offset = path.stat().st_size if path.exists() else 0
+            yield await asyncio.to_thread(log_files.read_tail, path, tail)
+        while True:
+            run = await self._read(lambda tx: runs.view(tx, run_id))
+            while part := await asyncio.to_thread(log_files.read_from, path, offset, CHUNK):
+                offset += len(part)
+                yield part
+            if not follow or run.status is not None or self._stopping():
+                return
+            await asyncio.sleep(LOG_POLL_S)
+
+    async def _read(self, work: Callable[[Transaction], Value]) -> Value:
+        return await asyncio.to_thread(self._scheduler.store.read, work)
+
+
+def _read_query(query: dict[str, str]) -> tuple[bool, int | None]:
+    unknown = set(query) - {"follow", "tail"}
+    if unknown:
+        raise errors.InvalidRequest(min(unknown), "there is no such parameter")
+    follow, tail = query.get("follow", "false"), query.get("tail")
+    if follow not in ("true", "false"):
+        raise errors.InvalidRequest("follow", "must be true or false")
+    if tail is not None and (not tail.isascii() or not tail.isdecimal() or int(tail) > MOST_TAIL):
+        raise errors.InvalidRequest("tail", f"must be a number of lines up to {MOST_TAIL}")
+    return follow == "true", None if tail is None else int(tail)
+
+
+def _events_after(seq: int, tx: Transaction) -> list[Event]:
+    return events.after(tx, seq, PAGE)
+
+
+def _frame(event: Event) -> bytes:
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (
+        event.seq,
+        event.kind.encode(),
+        msgspec.json.encode(event),
+    )
+
+
+def _lost(seq: int, first: int) -> bytes:
+    data = msgspec.json.encode({"after": seq, "first": first})
+    return b"event: %s\ndata: %s\n\n" % (kinds.LOST.encode(), data)
