@@ -1,0 +1,191 @@
+"""The app: functions become jobs.
+
+>>> app = headway.App()
+>>> @app.job(retries=3, timeout="10m")
+... def story(genre: str, length: int = 1200) -> str: ...
+>>> story.submit(genre="horror").result(timeout=60)
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, Unpack, cast, overload
+
+from headway import settings as settings_module
+from headway.client import calls, options
+from headway.client.calls import Call
+from headway.client.client import Client
+from headway.client.handles import JobHandle
+from headway.client.options import Options
+from headway.client.pipelines import Pipeline
+from headway.domain.handlers import Handler
+from headway.domain.jobs import Job
+from headway.domain.requests import BatchJobRequest
+from headway.settings import Settings
+
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
+Answer = TypeVar("Answer")
+
+
+class JobFunction(Generic[Params, Result]):
+    """A function that can be submitted; called like any function, it just runs."""
+
+    def __init__(self, app: "App", handler: Handler, chosen: Options) -> None:
+        self._app = app
+        self.handler = handler
+        self._options = chosen
+        functools.update_wrapper(self, handler.function)
+
+    def __call__(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:
+        """Run the function here and now, without the scheduler."""
+        return cast(Result, self.handler.function(*args, **kwargs))
+
+    def options(self, **chosen: Unpack[Options]) -> "JobFunction[Params, Result]":
+        """The same function with other options: `story.options(delay="5m").submit(…)`."""
+        merged = cast(Options, {**self._options, **chosen})
+        return JobFunction(self._app, self.handler, merged)
+
+    def submit(self, *args: Params.args, **kwargs: Params.kwargs) -> JobHandle[Result]:
+        """Submit a job; when this returns, it is on disk."""
+        job = self._app.client.send(calls.submit(self.request(*args, **kwargs)))
+        return JobHandle(self._app.client, job.job_id, job.number)
+
+    async def submit_async(self, *args: Params.args, **kwargs: Params.kwargs) -> JobHandle[Result]:
+        """Like `submit`, without blocking the event loop."""
+        job = await self._app.client.send_async(calls.submit(self.request(*args, **kwargs)))
+        return JobHandle(self._app.client, job.job_id, job.number)
+
+    def submit_on(
+        self, connection: Any, *args: Params.args, **kwargs: Params.kwargs
+    ) -> JobHandle[Result]:
+        """Submit in the transaction of a connection you own (sqlite3 or psycopg).
+
+        The job exists exactly if you commit.
+        """
+        job = self._app.submit_on(connection, self.request(*args, **kwargs))
+        return JobHandle(self._app.client, job.job_id, job.number)
+
+    def request(self, *args: Params.args, **kwargs: Params.kwargs) -> BatchJobRequest:
+        """What `submit` would ask for; params that do not fit are refused here."""
+        params = self.handler.bind(*args, **kwargs)
+        self.handler.check(params)
+        return options.request(self.handler.job_type, params, self._options)
+
+
+class App:
+    """The jobs of a program, and the way to the scheduler: `./.headway`, or a server by URL."""
+
+    def __init__(
+        self,
+        *,
+        url: str | None = None,
+        token: str | None = None,
+        data: str | None = None,
+        db: str | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self._given = {"url": url, "token": token, "data": data, "db": db}
+        self._settings = settings
+        self._client: Client | None = None
+        self.handlers: dict[str, Handler] = {}
+        self.prepares: dict[str, Callable[[], Any]] = {}
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        if self._settings is None:
+            self._settings = settings_module.load(self._given)
+        return self._settings
+
+    @property
+    def client(self) -> Client:
+        """The way to the scheduler, opened when it is first needed."""
+        if self._client is None:
+            from headway import wiring
+
+            self._client = wiring.connect(self.settings, self)
+        return self._client
+
+    @client.setter
+    def client(self, client: Client) -> None:
+        self._client = client
+
+    def close(self) -> None:
+        """Let go of the database or the connections; they are opened again when needed."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    @overload
+    def job(self, function: Callable[Params, Result], /) -> JobFunction[Params, Result]: ...
+
+    @overload
+    def job(
+        self,
+        *,
+        name: str | None = None,
+        isolation: Literal["thread", "process"] = "thread",
+        prepare: Callable[[], Any] | None = None,
+        **chosen: Unpack[Options],
+    ) -> Callable[[Callable[Params, Result]], JobFunction[Params, Result]]: ...
+
+    def job(
+        self,
+        function: Callable[..., Any] | None = None,
+        *,
+        name: str | None = None,
+        isolation: Literal["thread", "process"] = "thread",
+        prepare: Callable[[], Any] | None = None,
+        **chosen: Unpack[Options],
+    ) -> Any:
+        """Make a function a job. Options given here hold for every submit."""
+
+        def decorate(function: Callable[..., Any]) -> JobFunction[..., Any]:
+            handler = Handler.of(function, job_type=name, isolation=isolation)
+            if handler.job_type in self.handlers:
+                raise ValueError(
+                    f"there are two jobs named {handler.job_type!r}; give one of them another name"
+                )
+            self.handlers[handler.job_type] = handler
+            if prepare is not None:
+                self.prepares[handler.job_type] = prepare
+            return JobFunction(self, handler, chosen)
+
+        return decorate if function is None else decorate(function)
+
+    def submit(
+        self,
+        job_type: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        **chosen: Unpack[Options],
+    ) -> JobHandle[Any]:
+        """Submit a job by its type, or from a template: `app.submit(template="nightly")`."""
+        job = self.client.send(calls.submit(options.request(job_type, dict(params or {}), chosen)))
+        return JobHandle(self.client, job.job_id, job.number)
+
+    def command(self, *argv: str, **chosen: Unpack[Options]) -> JobHandle[Any]:
+        """Submit a program to run."""
+        return self.submit("command", {"argv": list(argv)}, **chosen)
+
+    def pipeline(self) -> Pipeline:
+        """A graph of jobs that is submitted in one go, all or nothing."""
+        return Pipeline(self.client)
+
+    def send(self, call: Call[Answer]) -> Answer:
+        """Any other call: `app.send(headway.calls.get_job(7))`."""
+        return self.client.send(call)
+
+    async def send_async(self, call: Call[Answer]) -> Answer:
+        """Any other call, without blocking the event loop."""
+        return await self.client.send_async(call)
+
+    def submit_on(self, connection: Any, request: BatchJobRequest) -> Job:
+        """Submit in the transaction of a connection the caller owns."""
+        from headway import wiring
+
+        return wiring.submit_on(self, connection, request)
+
+    def submit_many(self, requests: Sequence[BatchJobRequest]) -> list[JobHandle[Any]]:
+        """Submit many jobs, all or nothing: `app.submit_many([story.request(…), …])`."""
+        made = self.client.send(calls.submit_batch(requests))
+        return [JobHandle(self.client, one.job_id, one.number) for one in made.jobs]

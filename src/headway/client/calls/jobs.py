@@ -1,0 +1,99 @@
+"""Calls about jobs."""
+
+from collections.abc import Sequence
+
+from headway.api.jobs import Batch, BatchAnswer, CancelBody, JobQuery
+from headway.api.operation import Page
+from headway.api.queue import MoveBody, ReasonBody, RetryBody
+from headway.client.calls.call import Call, JobRef, step, words
+from headway.domain.answers import RewindReport, Why
+from headway.domain.events import Event
+from headway.domain.jobs import Job, JobResult
+from headway.domain.requests import BatchJobRequest, JobPatch, JobRequest
+from headway.domain.runs import Run
+
+
+def submit(request: JobRequest) -> Call[Job]:
+    """Submit a job. It is safe to repeat exactly if it has an idempotency key."""
+    return Call(
+        "POST", "/api/jobs", Job, request, safe_to_repeat=request.idempotency_key is not None
+    )
+
+
+def submit_batch(jobs: Sequence[BatchJobRequest]) -> Call[BatchAnswer]:
+    """Submit many jobs, all or nothing."""
+    return Call(
+        "POST", "/api/jobs/batch", BatchAnswer, Batch(jobs=list(jobs)), safe_to_repeat=False
+    )
+
+
+def list_jobs(query: JobQuery | None = None) -> Call[Page[Job]]:
+    """Jobs, newest first."""
+    return Call("GET", "/api/jobs", Page[Job], query=words(query or JobQuery()))
+
+
+def get_job(job: JobRef) -> Call[Job]:
+    """One job."""
+    return Call("GET", f"/api/jobs/{step(job)}", Job)
+
+
+def change_job(job: JobRef, patch: JobPatch) -> Call[Job]:
+    """Change a job that waits."""
+    return Call("PATCH", f"/api/jobs/{step(job)}", Job, patch)
+
+
+def cancel_job(job: JobRef, *, reason: str | None = None, force: bool = False) -> Call[Job]:
+    """Cancel a job."""
+    body = CancelBody(reason=reason, force=force)
+    return Call("POST", f"/api/jobs/{step(job)}/cancel", Job, body, safe_to_repeat=False)
+
+
+def move_job(
+    job: JobRef,
+    *,
+    before: JobRef | None = None,
+    after: JobRef | None = None,
+    queue_position: int | None = None,
+) -> Call[Job]:
+    """Give a waiting job another place: one of the three."""
+    body = MoveBody(before=before, after=after, queue_position=queue_position)
+    return Call("POST", f"/api/jobs/{step(job)}/move", Job, body)
+
+
+def approve_job(job: JobRef, reason: str | None = None) -> Call[Job]:
+    """Agree that a job may start."""
+    body = ReasonBody(reason=reason)
+    return Call("POST", f"/api/jobs/{step(job)}/approve", Job, body, safe_to_repeat=False)
+
+
+def reject_job(job: JobRef, reason: str | None = None) -> Call[Job]:
+    """Refuse that a job starts."""
+    body = ReasonBody(reason=reason)
+    return Call("POST", f"/api/jobs/{step(job)}/reject", Job, body, safe_to_repeat=False)
+
+
+def retry_job(job: JobRef, *, force: bool = False) -> Call[RewindReport]:
+    """Rewind a job and all that lies downstream of it."""
+    body = RetryBody(force=force)
+    return Call("POST", f"/api/jobs/{step(job)}/retry", RewindReport, body, safe_to_repeat=False)
+
+
+def why(job: JobRef) -> Call[Why]:
+    """Why a job is not running."""
+    return Call("GET", f"/api/jobs/{step(job)}/why", Why)
+
+
+def get_result(job: JobRef) -> Call[JobResult]:
+    """What a finished job came to."""
+    return Call("GET", f"/api/jobs/{step(job)}/result", JobResult)
+
+
+def runs_of_job(job: JobRef) -> Call[Page[Run]]:
+    """A job's runs, newest first."""
+    return Call("GET", f"/api/jobs/{step(job)}/runs", Page[Run])
+
+
+def events_of_job(job: JobRef, cursor: str | None = None) -> Call[Page[Event]]:
+    """A job's timeline."""
+    query = {"limit": 200, **({"cursor": cursor} if cursor else {})}
+    return Call("GET", f"/api/jobs/{step(job)}/events", Page[Event], query=query)

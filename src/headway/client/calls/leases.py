@@ -1,0 +1,66 @@
+"""Calls of workers: claim, prepare, lease, heartbeat, release."""
+
+from headway.api.leases import (
+    ClaimBody,
+    Claimed,
+    HeartbeatAnswer,
+    HeartbeatBody,
+    Heartbeats,
+    ItemAnswers,
+    LeaseAnswer,
+    LeaseBody,
+    ReleaseAnswer,
+    ReleaseBody,
+    Releases,
+    WorkerBody,
+)
+from headway.api.operation import Page
+from headway.client.calls.call import Call, JobRef, step
+from headway.domain.jobs import Job
+from headway.domain.leases import Lease
+from headway.domain.workers import Worker
+
+
+def list_workers() -> Call[Page[Worker]]:
+    """Every worker that is known."""
+    return Call("GET", "/api/workers", Page[Worker])
+
+
+def claim(body: ClaimBody) -> Call[Claimed | None]:
+    """Ask for jobs; None when there are none."""
+    return Call("POST", "/api/claims", Claimed, body, safe_to_repeat=False)
+
+
+def preparing(job: JobRef, worker_id: str) -> Call[Job]:
+    """Say that a claimed job's runtime is being set up."""
+    return Call("POST", f"/api/jobs/{step(job)}/preparing", Job, WorkerBody(worker_id=worker_id))
+
+
+def request_lease(body: LeaseBody) -> Call[LeaseAnswer]:
+    """Ask to start a claimed job."""
+    return Call("POST", "/api/leases", LeaseAnswer, body, safe_to_repeat=False)
+
+
+def get_lease(lease_id: str) -> Call[Lease]:
+    """One lease."""
+    return Call("GET", f"/api/leases/{step(lease_id)}", Lease)
+
+
+def heartbeat(lease_id: str, body: HeartbeatBody) -> Call[HeartbeatAnswer]:
+    """Keep a lease alive."""
+    return Call("POST", f"/api/leases/{step(lease_id)}/heartbeat", HeartbeatAnswer, body)
+
+
+def heartbeats(body: Heartbeats) -> Call[ItemAnswers]:
+    """Keep many leases alive."""
+    return Call("POST", "/api/leases/heartbeats", ItemAnswers, body)
+
+
+def release(lease_id: str, body: ReleaseBody) -> Call[ReleaseAnswer]:
+    """Report how a run ended; the same report may be repeated."""
+    return Call("POST", f"/api/leases/{step(lease_id)}/release", ReleaseAnswer, body)
+
+
+def releases(body: Releases) -> Call[ItemAnswers]:
+    """Report how many runs ended."""
+    return Call("POST", "/api/leases/releases", ItemAnswers, body)

@@ -1,0 +1,32 @@
+"""Calls about templates."""
+
+from headway.api.operation import Page
+from headway.api.templates import TemplateQuery
+from headway.client.calls.call import Call, step, words
+from headway.domain.templates import Template
+from headway.scheduler.templates import TemplatePatch, TemplateRequest
+
+
+def create_template(request: TemplateRequest) -> Call[Template]:
+    """Make a template."""
+    return Call("POST", "/api/job-templates", Template, request, safe_to_repeat=False)
+
+
+def list_templates(query: TemplateQuery | None = None) -> Call[Page[Template]]:
+    """Templates, newest first."""
+    return Call("GET", "/api/job-templates", Page[Template], query=words(query))
+
+
+def get_template(template: str) -> Call[Template]:
+    """One template, by id or name."""
+    return Call("GET", f"/api/job-templates/{step(template)}", Template)
+
+
+def change_template(template: str, patch: TemplatePatch) -> Call[Template]:
+    """Change a template."""
+    return Call("PATCH", f"/api/job-templates/{step(template)}", Template, patch)
+
+
+def archive_template(template: str) -> Call[Template]:
+    """Archive a template: it makes no more jobs."""
+    return Call("DELETE", f"/api/job-templates/{step(template)}", Template)

@@ -1,0 +1,22 @@
+"""Calls about tokens."""
+
+from headway.api.operation import Page, Paging
+from headway.api.tokens import TokenRequest
+from headway.client.calls.call import Call, step, words
+from headway.domain.tokens import Role, Token
+
+
+def create_token(name: str, role: Role) -> Call[Token]:
+    """Make a token; the answer shows it, this once."""
+    body = TokenRequest(name=name, role=role)
+    return Call("POST", "/api/tokens", Token, body, safe_to_repeat=False)
+
+
+def list_tokens(paging: Paging | None = None) -> Call[Page[Token]]:
+    """Tokens, newest first."""
+    return Call("GET", "/api/tokens", Page[Token], query=words(paging))
+
+
+def revoke_token(token_id: str) -> Call[Token]:
+    """Revoke a token."""
+    return Call("DELETE", f"/api/tokens/{step(token_id)}", Token, safe_to_repeat=False)

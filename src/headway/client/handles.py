@@ -1,0 +1,66 @@
+"""A submitted job in the caller's hands."""
+
+from typing import Generic, TypeVar, cast
+
+from headway.client import calls
+from headway.client.client import Client
+from headway.domain import errors, states
+from headway.domain.jobs import Job, JobResult
+from headway.domain.states import JobStatus
+
+Result = TypeVar("Result")
+
+
+class JobHandle(Generic[Result]):
+    """A submitted job: wait for its result, look at it, cancel it.
+
+    >>> handle = story.submit(genre="horror")
+    >>> handle.result(timeout=60)
+    """
+
+    def __init__(self, client: Client, job_id: str, number: int) -> None:
+        self._client = client
+        self.job_id = job_id
+        self.number = number
+
+    def __repr__(self) -> str:
+        return f"<Job {self.number} {self.job_id}>"
+
+    def result(self, timeout: float | None = None) -> Result:
+        """Wait for the end, retries included, and return what the handler returned.
+
+        Raises `headway.JobFailed` if the job did not succeed, `TimeoutError` if it takes too long.
+        """
+        return self._unpack(self._client.wait(self.job_id, timeout))
+
+    async def result_async(self, timeout: float | None = None) -> Result:
+        """Like `result`, without blocking the event loop."""
+        return self._unpack(await self._client.wait_async(self.job_id, timeout))
+
+    def fetch(self) -> Job:
+        """The job as it is now."""
+        return self._client.send(calls.get_job(self.job_id))
+
+    async def fetch_async(self) -> Job:
+        """The job as it is now, without blocking the event loop."""
+        return await self._client.send_async(calls.get_job(self.job_id))
+
+    @property
+    def status(self) -> JobStatus:
+        """Where the job stands now."""
+        return self.fetch().status
+
+    def cancel(self, *, reason: str | None = None, force: bool = False) -> Job:
+        """Cancel the job: at once while it waits, by request or by force while it runs."""
+        return self._client.send(calls.cancel_job(self.job_id, reason=reason, force=force))
+
+    async def cancel_async(self, *, reason: str | None = None, force: bool = False) -> Job:
+        """Like `cancel`, without blocking the event loop."""
+        return await self._client.send_async(
+            calls.cancel_job(self.job_id, reason=reason, force=force)
+        )
+
+    def _unpack(self, outcome: JobResult) -> Result:
+        if outcome.status not in states.SUCCESS:
+            raise errors.JobFailed(self.number, outcome.status, outcome.error)
+        return cast(Result, outcome.result_data)

@@ -1,0 +1,69 @@
+"""A graph of jobs in one call.
+
+>>> with app.pipeline() as flow:
+...     data = flow.add(fetch, url="…")
+...     left = flow.add(clean.options(after=data), how="left")
+...     right = flow.add(clean.options(after=data), how="right")
+...     flow.add(merge.options(after=[left, right]))
+>>> flow.handles[-1].result()
+"""
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from headway.client import calls, options
+from headway.client.client import Client
+from headway.client.handles import JobHandle
+from headway.domain.requests import BatchJobRequest
+
+if TYPE_CHECKING:
+    from headway.client.app import JobFunction
+
+
+class Step:
+    """A job of a pipeline, for `after`."""
+
+    def __init__(self, ref: str) -> None:
+        self.reference = f"ref:{ref}"
+
+
+class Pipeline:
+    """Collects jobs and submits them together when its block ends without an error."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._requests: list[BatchJobRequest] = []
+        self.handles: list[JobHandle[Any]] = []
+
+    def add(self, function: "JobFunction[..., Any]", *args: Any, **params: Any) -> Step:
+        """Add a job."""
+        return self._add(function.request(*args, **params))
+
+    def add_command(self, *argv: str, **chosen: Any) -> Step:
+        """Add a program to run."""
+        return self._add(options.request("command", {"argv": list(argv)}, chosen))  # type: ignore[arg-type]
+
+    def _add(self, request: BatchJobRequest) -> Step:
+        ref = f"step-{len(self._requests) + 1}"
+        self._requests.append(msgspec.structs.replace(request, ref=ref))
+        return Step(ref)
+
+    def submit(self) -> list[JobHandle[Any]]:
+        """Submit what was added, all or nothing."""
+        made = self._client.send(calls.submit_batch(self._requests))
+        self.handles = [JobHandle(self._client, one.job_id, one.number) for one in made.jobs]
+        return self.handles
+
+    def __enter__(self) -> "Pipeline":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None and self._requests:
+            self.submit()

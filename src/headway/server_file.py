@@ -1,0 +1,52 @@
+"""`server.json`: where the data directory's server is, for the command line and the SDK to find."""
+
+import contextlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from headway.worker import process_groups
+
+NAME = "server.json"
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A server that is there."""
+
+    pid: int
+    start_time: str
+    url: str
+
+
+class ServerFile:
+    """Belongs to the first server; later ones leave it alone."""
+
+    def __init__(self, data: Path) -> None:
+        self._path = data / NAME
+
+    def running(self) -> Running | None:
+        """The server, if its process still lives."""
+        try:
+            found = msgspec.json.decode(self._path.read_bytes(), type=Running)
+        except (OSError, msgspec.DecodeError):
+            return None
+        return found if process_groups.start_time(found.pid) == found.start_time else None
+
+    def claim(self, url: str) -> Running | None:
+        """Write it for this process; answers the server that has it already, if one does."""
+        other = self.running()
+        if other is not None and other.pid != os.getpid():
+            return other
+        me = Running(os.getpid(), process_groups.start_time(os.getpid()) or "", url)
+        temporary = self._path.with_suffix(f".{os.getpid()}")
+        temporary.write_bytes(msgspec.json.encode(me))
+        temporary.replace(self._path)
+        return None
+
+    def release(self) -> None:
+        """Remove it, if it is ours."""
+        found = self.running()
+        if found is not None and found.pid == os.getpid():
+            with contextlib.suppress(OSError):
+                self._path.unlink()

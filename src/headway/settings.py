@@ -1,0 +1,85 @@
+"""Settings: options first, then the environment, then `headway.toml`, then defaults."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headway.domain import errors
+
+FILE = "headway.toml"
+PREFIX = "HEADWAY_"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that can be set. Each has the environment variable `HEADWAY_<NAME>`."""
+
+    data: str = ".headway"
+    db: str | None = None
+    url: str | None = None
+    token: str | None = None
+    ca_file: str | None = None
+    app: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 4929
+    slots: int = 1
+    workspace: str = "."
+    queues: tuple[str, ...] | None = None
+    capabilities: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    grace_s: float = 30.0
+    lease_ttl_s: float = 30.0
+    claim_ttl_s: float = 60.0
+    starvation_s: float = 300.0
+    probe_every_s: float = 1.0
+    largest_body: int = 1024 * 1024
+    limits: dict[str, int] = msgspec.field(default_factory=dict)
+    concurrency_policy: str | None = None
+    group_failure_policy: str | None = None
+    log_format: str = "text"
+
+    @property
+    def data_dir(self) -> Path:
+        """The data directory."""
+        return Path(self.data)
+
+    @property
+    def database_url(self) -> str:
+        """The database, by default a file in the data directory."""
+        return self.db or f"sqlite:///{self.data_dir / 'headway.db'}"
+
+
+def load(options: Mapping[str, Any] | None = None, folder: Path | None = None) -> Settings:
+    """The settings in force. Options that are None were not given."""
+    values: dict[str, Any] = _from_file(folder or Path())
+    values.update(_from_environment(os.environ))
+    values.update({name: value for name, value in (options or {}).items() if value is not None})
+    try:
+        return msgspec.convert(values, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise errors.InvalidRequest("settings", str(error)) from None
+
+
+def _from_file(folder: Path) -> dict[str, Any]:
+    path = folder / FILE
+    if not path.is_file():
+        return {}
+    try:
+        return dict(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, OSError, UnicodeError) as error:
+        raise errors.InvalidRequest(FILE, f"cannot be read: {error}") from None
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in Settings.__struct_fields__:
+        text = environment.get(PREFIX + name.upper())
+        if text:
+            found[name] = tuple(text.split(",")) if name in _LISTS else text
+    return found
+
+
+_LISTS = {"queues", "capabilities", "allowed_hosts"}

@@ -1,0 +1,124 @@
+"""A whole scheduler in a test, without threads of its own, without waiting."""
+
+import random
+import tempfile
+import threading
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from headway.client.app import App
+from headway.client.client import Client
+from headway.client.transport import LocalTransport
+from headway.domain.runs import Outcome
+from headway.domain.workers import Abilities, served_types
+from headway.scheduler import dispatch, finish, timekeeper
+from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler.scheduler import Rules, Scheduler
+from headway.scheduler.start import Started
+from headway.storage import log_files
+from headway.storage.sqlite.database import SqliteDatabase
+from headway.storage.store import Store
+from headway.testing.clock import MovableClock
+from headway.worker import run_logs
+from headway.worker.context import JobContext, Work
+from headway.worker.executors.threads import ThreadExecutor
+from headway.workspace import Workspace
+
+WORKER = "test"
+MOST_ROUNDS = 100_000
+
+
+class Harness:
+    """Runs an app's jobs when told to. The app's own client is put back at the end."""
+
+    def __init__(self, app: App, *, clock: MovableClock | None = None, seed: int = 0) -> None:
+        self.app = app
+        self.clock = clock or MovableClock()
+        self._folder = tempfile.TemporaryDirectory(prefix="headway-test-")
+        root = Path(self._folder.name)
+        database = SqliteDatabase(root / "headway.db", self.clock, durable=False)
+        database.migrate()
+        self.store = Store(database)
+        self.scheduler = Scheduler(
+            store=self.store,
+            clock=self.clock,
+            workspace=Workspace(root),
+            data=root,
+            chance=random.Random(seed),
+            rules=Rules(),
+            handlers=app.handlers,
+        )
+        self._executor = ThreadExecutor(app.handlers, 1)
+        self._started_at = self.clock.now()
+        self._abilities = Abilities(job_types=served_types(app.handlers, commands=False))
+        self._before = app._client
+        app.client = Client(LocalTransport(self.scheduler))
+
+    def run_until_idle(self) -> int:
+        """Run jobs, one after the other, until nothing can run now; answers how many ran."""
+        run_logs.capture()
+        for ran in range(MOST_ROUNDS):
+            timekeeper.run_due(self.scheduler, self._started_at)
+            if not self._run_next():
+                return ran
+        raise RuntimeError(f"still not idle after {MOST_ROUNDS} jobs")
+
+    def advance(self, span: float | str) -> int:
+        """Move the clock on and run what has come due; answers how many jobs ran."""
+        self.clock.advance(span)
+        return self.run_until_idle()
+
+    def close(self) -> None:
+        """Give the app its own client back and remove the store."""
+        self._executor.close()
+        self.store.close()
+        self.app._client = self._before
+        self._folder.cleanup()
+
+    def __enter__(self) -> "Harness":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _run_next(self) -> bool:
+        request = ClaimRequest(worker_id=WORKER, abilities=self._abilities)
+        started = self.store.write(lambda tx: dispatch.claim(self.scheduler, tx, request))
+        for job in started:
+            self._report(job, self._execute(job))
+        return bool(started)
+
+    def _report(self, job: Started, outcome: Outcome) -> None:
+        assert job.lease is not None
+        report = finish.Report(lease_id=job.lease.lease_id, outcome=outcome)
+        self.store.write(lambda tx: finish.finish(self.scheduler, tx, WORKER, [report]))
+
+    def _execute(self, job: Started) -> Outcome:
+        assert job.lease is not None
+        work = Work(
+            run_id=job.lease.lease_id,
+            job_id=job.job_id,
+            number=job.number,
+            job_type=job.job_type,
+            params=msgspec.json.decode(job.params),
+            attempt=job.attempt,
+            timeout_s=job.timeout_s,
+            log_dir=self.scheduler.data / log_files.folder(job.lease.lease_id),
+        )
+        ended = threading.Event()
+        outcomes: list[Outcome] = []
+
+        def done(outcome: Outcome) -> None:
+            outcomes.append(outcome)
+            ended.set()
+
+        self._executor.start(work, JobContext(work), done)
+        ended.wait()
+        return outcomes[0]

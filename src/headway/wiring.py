@@ -1,0 +1,266 @@
+"""The composition root: settings become a store, a scheduler, a client, a worker.
+
+Only entry points import it.
+"""
+
+import importlib
+import os
+import secrets
+import socket
+import sqlite3
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headway.client.client import Client
+from headway.client.transport import HttpTransport, LocalTransport
+from headway.clock import SystemClock
+from headway.domain import artifacts, errors, ids, moments
+from headway.domain.handlers import Handler
+from headway.domain.jobs import Job
+from headway.domain.requests import BatchJobRequest
+from headway.domain.tokens import Role
+from headway.domain.workers import Abilities, served_types
+from headway.scheduler import submit, tokens
+from headway.scheduler.scheduler import Rules, Scheduler
+from headway.server_file import ServerFile
+from headway.settings import Settings
+from headway.storage import log_files
+from headway.storage.store import Clock, Database, Store
+from headway.storage.transaction import Connection, Row, Transaction
+from headway.worker import process_groups
+from headway.worker.executors.children import Nursery
+from headway.worker.executors.commands import CommandExecutor
+from headway.worker.executors.processes import ProcessExecutor
+from headway.worker.executors.threads import ThreadExecutor
+from headway.worker.executors.timers import Timers
+from headway.worker.guard import Guard
+from headway.worker.loop import Executors
+from headway.worker.transport import Registration
+from headway.workspace import Workspace, plugins
+
+if TYPE_CHECKING:
+    from headway.client.app import App
+
+TOKEN_FILE = "admin.token"
+
+
+def open_database(url: str, clock: Clock, *, durable: bool = True) -> Database:
+    """The database behind a URL."""
+    scheme, _, rest = url.partition("://")
+    if scheme == "sqlite" and rest.startswith("/"):
+        from headway.storage.sqlite.database import SqliteDatabase
+
+        return SqliteDatabase(Path(rest[1:]), clock, durable=durable)
+    if scheme in ("postgresql", "postgres"):
+        try:
+            from headway.storage.postgres.database import PostgresDatabase
+        except ImportError as error:
+            raise errors.Unavailable(
+                f"PostgreSQL needs: pip install 'headway[postgres]' ({error})"
+            ) from None
+        return PostgresDatabase(url, clock)
+    raise errors.InvalidRequest("db", f"{url!r} is neither sqlite:///FILE nor postgresql://…")
+
+
+def open_store(settings: Settings, clock: Clock | None = None) -> Store:
+    """The store, with its schema up to date."""
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    database = open_database(settings.database_url, clock or SystemClock())
+    database.migrate()
+    return Store(database)
+
+
+def load_app(reference: str | None) -> "App | None":
+    """The app named `module:name`, found in the current folder."""
+    if reference is None:
+        return None
+    module_name, _, name = reference.partition(":")
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = getattr(importlib.import_module(module_name), name or "app")
+    except ModuleNotFoundError as error:
+        if error.name and not module_name.startswith(error.name):
+            raise
+        raise errors.InvalidRequest(
+            "app", f"there is no module {module_name!r} in {here}"
+        ) from None
+    except AttributeError:
+        raise errors.InvalidRequest(
+            "app", f"module {module_name!r} has no {name or 'app'!r}"
+        ) from None
+    return _checked_app(found, reference)
+
+
+def _checked_app(found: Any, reference: str) -> "App":
+    from headway.client.app import App
+
+    if not isinstance(found, App):
+        raise errors.InvalidRequest("app", f"{reference} is not a headway.App")
+    return found
+
+
+def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) -> Scheduler:
+    """A scheduler on a store, with the app's handlers and the user's plug-ins."""
+    found = plugins.load()
+    chosen: dict[str, Any] = {}
+    if settings.concurrency_policy:
+        chosen["concurrency"] = _plug_in(settings.concurrency_policy)
+    if settings.group_failure_policy:
+        chosen["group_failure"] = _plug_in(settings.group_failure_policy)
+    return Scheduler(
+        store=store,
+        clock=SystemClock(),
+        workspace=Workspace(Path(settings.workspace).resolve(), found),
+        data=settings.data_dir.resolve(),
+        rules=Rules(
+            lease_ttl_s=settings.lease_ttl_s,
+            claim_ttl_s=settings.claim_ttl_s,
+            starvation_s=settings.starvation_s,
+            probe_every_s=settings.probe_every_s,
+            largest_params=settings.largest_body,
+            largest_result=settings.largest_body,
+        ),
+        handlers=app.handlers if app else {},
+        kinds=artifacts.kinds(found),
+        **chosen,
+    )
+
+
+def _plug_in(reference: str) -> Any:
+    """An object named `module:name`; a class is called to make one."""
+    module_name, _, name = reference.partition(":")
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    found = getattr(importlib.import_module(module_name), name)
+    return found() if isinstance(found, type) else found
+
+
+def connect(settings: Settings, app: "App | None" = None) -> Client:
+    """A client: to the server that is configured or found, otherwise straight to the database."""
+    if settings.url:
+        ca_file = Path(settings.ca_file) if settings.ca_file else None
+        return Client(HttpTransport(settings.url, settings.token or read_token(settings), ca_file))
+    running = None if settings.db else ServerFile(settings.data_dir).running()
+    if running is not None:
+        return Client(HttpTransport(running.url, settings.token or read_token(settings)))
+    return local_client(settings, app)
+
+
+def local_client(settings: Settings, app: "App | None" = None) -> Client:
+    """A client that works straight on the database."""
+    return Client(LocalTransport(build_scheduler(settings, open_store(settings), app)))
+
+
+def read_token(settings: Settings) -> str | None:
+    """The admin token of this machine's server, if there is one."""
+    path = settings.data_dir / TOKEN_FILE
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+
+
+def ensure_admin_token(settings: Settings, scheduler: Scheduler) -> str:
+    """The admin token of the data directory, which is made when it is new."""
+    path = settings.data_dir / TOKEN_FILE
+    token = read_token(settings)
+    if token is None:
+        token = f"hw_{secrets.token_urlsafe(32)}"
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(token + "\n")
+    known = scheduler.store.read(lambda tx: tokens.principal_of(tx, token))
+    if known is None:
+        scheduler.store.write(
+            lambda tx: tokens.adopt(scheduler, tx, "admin.token", Role.ADMIN, token)
+        )
+    return token
+
+
+def executors(
+    handlers: Mapping[str, Handler], slots: int, scheduler_or_workspace: Workspace, limit: int
+) -> Executors:
+    """Every way to execute a job."""
+    timers = Timers()
+    nursery = Nursery(Guard(), timers)
+    isolated = {name for name, handler in handlers.items() if handler.isolation == "process"}
+    return Executors(
+        ThreadExecutor(handlers, slots, timers=timers, result_limit=limit),
+        ProcessExecutor(handlers, nursery, result_limit=limit),
+        CommandExecutor(nursery, scheduler_or_workspace.resolve),
+        isolated,
+    )
+
+
+def registration(
+    settings: Settings,
+    handlers: Sequence[str],
+    *,
+    prefix: str,
+    every_queue: bool,
+    commands: bool = True,
+) -> Registration:
+    """Who this process is, as a worker."""
+    me = process_groups.identify(os.getpid())
+    unique = ids.uuid7(SystemClock().now(), secrets.SystemRandom())[-12:]
+    return Registration(
+        worker_id=f"{prefix}-{socket.gethostname()}-{os.getpid()}-{unique}",
+        host=me.host,
+        pid=me.pid,
+        process_started=f"{me.boot_id}/{me.start_time}",
+        abilities=Abilities(
+            queues=None if every_queue else settings.queues,
+            job_types=served_types(handlers, commands),
+            capabilities=settings.capabilities,
+        ),
+        slots=settings.slots,
+    )
+
+
+def is_alive(row: Row) -> bool:
+    """Whether a worker's process is there; one on another machine is never called dead."""
+    boot_id, _, start_time = str(row["process_started"]).partition("/")
+    identity = process_groups.ProcessIdentity(
+        host=row["host"], boot_id=boot_id, pid=row["pid"], start_time=start_time
+    )
+    return process_groups.is_alive(identity)
+
+
+def end_orphans(data: Path, run_ids: Sequence[str]) -> None:
+    """End the programs that runs of a dead worker left behind."""
+    for run_id in run_ids:
+        process_groups.end_recorded(data / log_files.folder(run_id), run_id, grace=2.0)
+
+
+def submit_on(app: "App", connection: Any, request: BatchJobRequest) -> Job:
+    """Submit in the transaction of a connection the caller owns."""
+    clock = SystemClock()
+    tx = Transaction(_borrow(connection), moments.cut(clock.now()))
+    return submit.submit_in(_detached(app), tx, request)
+
+
+def _borrow(connection: Any) -> Connection:
+    if isinstance(connection, sqlite3.Connection):
+        from headway.storage.sqlite.connection import SqliteConnection
+
+        return SqliteConnection(connection)
+    if type(connection).__module__.startswith("psycopg"):
+        from headway.storage.postgres.connection import PostgresConnection
+
+        return PostgresConnection(connection)
+    raise TypeError(
+        f"submit_on takes a sqlite3 or psycopg connection, not {type(connection).__name__}"
+    )
+
+
+def _detached(app: "App") -> Scheduler:
+    """A scheduler for verbs that run in somebody else's transaction."""
+    transport = app.client.transport
+    if isinstance(transport, LocalTransport):
+        return transport.scheduler
+    return build_scheduler(app.settings, open_store(app.settings), app)
