@@ -3,6 +3,7 @@
 Only entry points import it.
 """
 
+import contextlib
 import importlib
 import os
 import secrets
@@ -168,18 +169,27 @@ def read_token(settings: Settings) -> str | None:
 def ensure_admin_token(settings: Settings, scheduler: Scheduler) -> str:
     """The admin token of the data directory, which is made when it is new."""
     path = settings.data_dir / TOKEN_FILE
-    token = read_token(settings)
-    if token is None:
-        token = f"hw_{secrets.token_urlsafe(32)}"
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(token + "\n")
+    token = read_token(settings) or _make_token(path)
     known = scheduler.store.read(lambda tx: tokens.principal_of(tx, token))
     if known is None:
         scheduler.store.write(
             lambda tx: tokens.adopt(scheduler, tx, "admin.token", Role.ADMIN, token)
         )
     return token
+
+
+def _make_token(path: Path) -> str:
+    """A new token in a file of its own; of servers that start at once, one makes it for all."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f"hw_{secrets.token_urlsafe(32)}\n")
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        draft.unlink()
+    return path.read_text(encoding="utf-8").strip()
 
 
 def executors(

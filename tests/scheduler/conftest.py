@@ -8,6 +8,7 @@ import pytest
 from tests.helpers import MovableClock, claim, event_kinds, finish, job, run_next, submit
 
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.postgres.database import PostgresDatabase
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Database, Store
 from headway.workspace import Workspace
@@ -21,10 +22,14 @@ def clock() -> MovableClock:
     return MovableClock()
 
 
-@pytest.fixture
-def database(tmp_path: Path, clock: MovableClock) -> Database:
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path: Path, clock: MovableClock) -> Database:
     """An empty database with the current schema."""
-    made = SqliteDatabase(tmp_path / "data" / "headway.db", clock, durable=False)
+    made: Database
+    if request.param == "sqlite":
+        made = SqliteDatabase(tmp_path / "data" / "headway.db", clock, durable=False)
+    else:
+        made = PostgresDatabase(request.getfixturevalue("empty_postgres"), clock)
     made.migrate()
     return made
 

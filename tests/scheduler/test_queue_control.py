@@ -111,7 +111,7 @@ def test_a_gap_that_is_used_up_is_made_anew(scheduler: Scheduler) -> None:
 def test_lines_for_locks_follow_a_move(scheduler: Scheduler) -> None:
     submit_all(scheduler, {"locks": ["gpu"]}, {"locks": ["gpu"]}, {"locks": ["gpu"]})
     (holder,) = claim(scheduler, 3)
-    assert job(scheduler, 3).status is JobStatus.WAITING_ON_LOCKS
+    assert show(scheduler, 3).status is JobStatus.WAITING_ON_LOCKS
     for _ in range(10):
         move(scheduler, 3, before=2)
         move(scheduler, 2, before=3)
@@ -125,8 +125,10 @@ def test_shared_waiters_go_on_when_the_exclusive_one_is_moved_behind_them(
     scheduler: Scheduler,
 ) -> None:
     shared = [{"key": "db", "mode": "shared"}]
-    submit_all(scheduler, {"locks": shared}, {"locks": ["db"]}, {"locks": shared})
-    assert [one.number for one in claim(scheduler, 3)] == [1]
+    submit(scheduler, locks=shared)
+    claim(scheduler)
+    submit(scheduler, locks=["db"])
+    submit(scheduler, locks=shared)
     assert job(scheduler, 3).status is JobStatus.WAITING_ON_LOCKS
     move(scheduler, 2, after=3)
     assert [one.number for one in claim(scheduler, 3)] == [3]

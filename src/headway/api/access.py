@@ -1,6 +1,6 @@
 """Rules about who may ask for what, beyond the role of an operation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from headway.domain import errors
 from headway.domain.jobs import COMMAND
@@ -23,6 +23,15 @@ def check_command(tx: Transaction, principal: Principal, wanted: Sequence[JobReq
         job_type = template.job_type if template else request.job_type
         if job_type == COMMAND and (template is None or not template.by_admin or request.params):
             raise errors.Forbidden(ADMINS_ONLY)
+
+
+def command_check(
+    principal: Principal, request: JobRequest
+) -> Callable[[Transaction], None] | None:
+    """The check for one request, where there is anything to check."""
+    if principal.may(Role.ADMIN):
+        return None
+    return lambda tx: check_command(tx, principal, [request])
 
 
 def check_change(tx: Transaction, principal: Principal, reference: str) -> None:

@@ -1,15 +1,15 @@
 """Operations on jobs: submit, list, read, change, cancel."""
 
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from headway.api import access, paging
-from headway.api.operation import Answered, Call, Nothing, Page, Paging, operation
+from headway.api.operation import Answered, Call, Nothing, Page, Paging, map_future, operation
 from headway.domain import errors, states
 from headway.domain.events import Event
 from headway.domain.jobs import Job, JobResult
+from headway.domain.moments import Moment
 from headway.domain.requests import BatchJobRequest, JobPatch, JobRequest
 from headway.domain.runs import Run
 from headway.domain.states import JobStatus
@@ -34,7 +34,7 @@ class JobQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     tag: str | None = None
     group_id: str | None = None
     template_id: str | None = None
-    since: datetime | None = None
+    since: Moment | None = None
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,15 +71,16 @@ def create_job(call: Call[JobRequest, Nothing]) -> Any:
     if call.idempotency_key is not None:
         request = msgspec.structs.replace(request, idempotency_key=call.idempotency_key)
 
-    def work(tx: Transaction) -> Answered:
-        access.check_command(tx, call.principal, [request])
-        made = submit.submit_all(call.scheduler, tx, [request])[0]
-        job = jobs.views(tx, [made.number])[0]
-        if made.deduplicated:
-            job = msgspec.structs.replace(job, deduplicated=True)
-        return Answered(job, 201 if made.created else 200)
+    wish = submit.Wish(
+        scheduler=call.scheduler,
+        request=request,
+        check=access.command_check(call.principal, request),
+    )
+    return map_future(submit.submit_later(wish), _answer_receipt)
 
-    return call.scheduler.store.write_later(work)
+
+def _answer_receipt(receipt: submit.Receipt) -> Answered:
+    return Answered(receipt.job, 201 if receipt.created else 200)
 
 
 @operation("POST", "/api/jobs/batch", Role.SUBMIT, body=Batch, answer=BatchAnswer, status=201)

@@ -23,6 +23,7 @@ from headway.storage.transaction import Transaction
 
 LONGEST_WAIT_S = 60.0
 MOST_ITEMS = 10_000
+LARGEST_NUMBER = 2**31 - 1
 
 
 class ClaimBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -178,6 +179,10 @@ def read_claim(body: ClaimBody) -> ClaimRequest:
         raise errors.InvalidRequest(
             "max_jobs", f"{body.max_jobs} is not between 1 and {dispatch.MOST_PER_CLAIM}"
         )
+    for field in ("slots", "pid", "max_cost_units"):
+        _check_number(field, getattr(body, field))
+    for field in ("host", "process_started"):
+        check_name(field, getattr(body, field))
     for field in ("queues", "job_types", "capabilities"):
         for word in getattr(body, field) or ():
             check_name(field, word)
@@ -194,6 +199,11 @@ def read_claim(body: ClaimBody) -> ClaimRequest:
         lease=body.lease,
         ttl_s=body.ttl_s,
     )
+
+
+def _check_number(field: str, value: int | None) -> None:
+    if value is not None and abs(value) > LARGEST_NUMBER:
+        raise errors.InvalidRequest(field, f"{value} is more than {LARGEST_NUMBER}")
 
 
 def register(tx: Transaction, body: ClaimBody, request: ClaimRequest) -> None:
@@ -385,6 +395,7 @@ WORDS = {
 def _report(call: Call[Any, Any], lease_id: str, body: ReleaseBody | ReleaseItem) -> finish.Report:
     if body.status.upper() not in WORDS:
         raise errors.InvalidRequest("status", f"{body.status!r} is not one of {', '.join(WORDS)}")
+    _check_number("exit_code", body.exit_code)
     if body.result is not None:
         size = len(codec.dump(body.result))
         if size > call.scheduler.rules.largest_result:

@@ -6,6 +6,7 @@ answers a value; it never sees HTTP.
 """
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -114,3 +115,18 @@ def operation(
         return run
 
     return register
+
+
+def map_future(future: "Future[Body]", change: Callable[[Body], Any]) -> "Future[Any]":
+    """A future with another form of the same answer."""
+    changed: Future[Any] = Future()
+
+    def pass_on(done: "Future[Body]") -> None:
+        error = done.exception()
+        if error is not None:
+            changed.set_exception(error)
+        else:
+            changed.set_result(change(done.result()))
+
+    future.add_done_callback(pass_on)
+    return changed

@@ -28,7 +28,7 @@ class ReservationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 def create_reservation(call: Call[ReservationRequest, Nothing]) -> Any:
     """Hold the next slot; 409 names who holds it already."""
     return call.scheduler.store.write_later(
-        lambda tx: direct.reserve(call.scheduler, tx, call.body.reserved_by, None)
+        lambda tx: direct.reserve(call.scheduler, tx, call.body.reserved_by, call.scheduler.server)
     )
 
 

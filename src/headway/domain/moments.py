@@ -1,6 +1,12 @@
 """Moments as text and as the integers that are stored."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import msgspec
+
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+"""A moment that somebody names: with an offset, so that it cannot be misread."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

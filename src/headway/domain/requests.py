@@ -17,6 +17,7 @@ from headway.domain.jobs import (
     Policy,
     RetryPolicy,
 )
+from headway.domain.moments import Moment
 from headway.domain.templates import Template
 
 FLAGS = {
@@ -53,7 +54,7 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     queue: str | None = None
     params: dict[str, Any] = msgspec.field(default_factory=dict)
     priority: int | str | None = None
-    scheduled_for: datetime | None = None
+    scheduled_for: Moment | None = None
     delay_s: float | None = None
     after: tuple[str | int | AfterRequest, ...] = ()
     needs: tuple[str, ...] = ()
@@ -88,7 +89,7 @@ class JobPatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     params: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     priority: int | str | msgspec.UnsetType = msgspec.UNSET
     position: int | msgspec.UnsetType = msgspec.UNSET
-    scheduled_for: datetime | msgspec.UnsetType | None = msgspec.UNSET
+    scheduled_for: Moment | msgspec.UnsetType | None = msgspec.UNSET
 
 
 def check_name(field: str, value: str | None) -> None:
@@ -109,6 +110,14 @@ def check_seconds(field: str, value: float | None, *, zero: bool = True) -> None
         )
 
 
+def check_moment(field: str, value: datetime | None) -> None:
+    """A moment that can only be meant in one way."""
+    if value is not None and value.tzinfo is None:
+        raise errors.InvalidRequest(field, f"{value} needs an offset, for example a Z at its end")
+    if value is not None and not 1 < value.year < 9999:  # as UTC it may be in another year
+        raise errors.InvalidRequest(field, f"{value} is too far away")
+
+
 def check_url(field: str, value: str | None) -> None:
     """Webhooks go to http and https."""
     if value is not None and (not re.match(r"https?://[^\s/]", value) or len(value) > 2000):
@@ -123,6 +132,7 @@ def check(request: JobRequest) -> None:
         check_name(field, getattr(request, field))
     if request.scheduled_for is not None and request.delay_s is not None:
         raise errors.InvalidRequest("delay_s", "give one of scheduled_for and delay_s, not both")
+    check_moment("scheduled_for", request.scheduled_for)
     check_seconds("delay_s", request.delay_s)
     check_seconds("timeout_s", request.timeout_s, zero=False)
     check_seconds("dedup_window_s", request.dedup_window_s)

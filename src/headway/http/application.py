@@ -50,7 +50,6 @@ class Application:
         scheduler: Scheduler,
         *,
         worker: Worker | None,
-        server: str,
         state: ServerState,
         allowed_hosts: tuple[str, ...] = (),
         codes: dashboard.Codes | None = None,
@@ -59,7 +58,7 @@ class Application:
         self.state = state
         self._doors = Doorkeeper(scheduler, allowed_hosts)
         self._claims = ClaimDesk(scheduler)
-        self._direct = DirectDesk(scheduler, worker, server)
+        self._direct = DirectDesk(scheduler, worker)
         self._streams = streams.Streams(scheduler, state_stopping=lambda: state.stopping)
         self._metrics = metrics.Metrics(scheduler)
         self._codes = codes or dashboard.Codes()

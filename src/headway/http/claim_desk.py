@@ -6,6 +6,7 @@ are not asked twice.
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ from headway.storage.transaction import READY, Transaction
 
 LONGEST_WAIT_S = 60.0
 SAFETY_POLL_S = 5.0
+
+log = logging.getLogger("headway.http")
 
 
 @dataclass(eq=False)
@@ -54,12 +57,13 @@ class ClaimDesk:
         self._task = asyncio.create_task(self._loop())
 
     async def stop(self) -> None:
-        """Send everybody home."""
+        """Send everybody home, after those who are being served have what they came for."""
         self.open = False
         if self._stop_listening is not None:
             self._stop_listening()
+        self._poke.set()
         if self._task is not None:
-            self._task.cancel()
+            await self._task
         for waiter in self._waiters:
             if not waiter.answer.done():
                 waiter.answer.set_result(None)
@@ -95,11 +99,11 @@ class ClaimDesk:
         return await waiter.answer
 
     async def _loop(self) -> None:
-        while True:
+        while self.open:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._poke.wait(), SAFETY_POLL_S)
             self._poke.clear()
-            if self._waiters:
+            if self.open and self._waiters:
                 await self._serve()
 
     async def _serve(self) -> None:
@@ -108,7 +112,8 @@ class ClaimDesk:
             del self._waiters[waiter]
         try:
             answers = await self._ask(waiters)
-        except errors.HeadwayError as error:
+        except Exception as error:
+            log.warning("%d workers could not be served: %r", len(waiters), error)
             for waiter in waiters:
                 if not waiter.answer.done():
                     waiter.answer.set_exception(error)
@@ -124,7 +129,10 @@ class ClaimDesk:
 
     async def _ask(self, waiters: list[_Waiter]) -> dict[_Waiter, Claimed]:
         work = self._scheduler.store.write_later(lambda tx: self._claim_all(tx, waiters))
-        return await asyncio.wrap_future(work)
+        answers = await asyncio.wrap_future(work)
+        for waiter in waiters:
+            waiter.known = True
+        return answers
 
     def _claim_all(self, tx: Transaction, waiters: list[_Waiter]) -> dict[_Waiter, Claimed]:
         lanes = [records.lane(row) for row in tx.rows("ready_lanes")]
@@ -133,7 +141,6 @@ class ClaimDesk:
         for waiter in waiters:
             if not waiter.known:
                 register(tx, waiter.body, waiter.request)
-                waiter.known = True
             wanted = waiter.request.abilities
             if wanted in empty_handed or all(wanted.refusal(lane) for lane in lanes):
                 continue

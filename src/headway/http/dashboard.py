@@ -48,7 +48,7 @@ class Codes:
         """A token for a code."""
         try:
             body = msgspec.json.decode(await exchange.body(1000), type=CodeBody)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             raise errors.Malformed("send a code") from None
         expires = self._codes.pop(body.code, 0.0)
         if expires < time.monotonic() or self._scheduler is None:

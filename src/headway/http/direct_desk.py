@@ -7,8 +7,8 @@ comes free, and lets the queue go on in unchanged order.
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -24,6 +24,8 @@ from headway.worker.loop import Worker
 
 POLL_S = 0.2
 LONGEST_WAIT_S = 86400.0
+
+Value = TypeVar("Value")
 
 
 class DirectBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,10 +46,9 @@ class DirectAnswer(msgspec.Struct, frozen=True, kw_only=True):
 class DirectDesk:
     """Runs on the server's event loop, beside the built-in worker."""
 
-    def __init__(self, scheduler: Scheduler, worker: Worker | None, server: str) -> None:
+    def __init__(self, scheduler: Scheduler, worker: Worker | None) -> None:
         self._scheduler = scheduler
         self._worker = worker
-        self._server = server
         self._turn = asyncio.Lock()
 
     async def run(self, job_type: str, body: DirectBody) -> DirectAnswer:
@@ -82,21 +83,20 @@ class DirectDesk:
         waiting: asyncio.Timeout,
     ) -> DirectAnswer:
         reservation_id = await self._reserve(job_type)
+        renewing = asyncio.create_task(self._renew(reservation_id))
         taken = False
         try:
-            await self._take_slot()
-            taken = True
+            taken = await self._take_slot()
             waiting.reschedule(None)  # from here on it runs
             await self._write(lambda tx: direct.mark_running(self._scheduler, tx, reservation_id))
             started = time.monotonic()
-            outcome = await self._execute(request_id, reservation_id, job_type, body.params)
+            outcome = await self._execute(request_id, job_type, body.params)
             duration = time.monotonic() - started
         finally:
+            renewing.cancel()
             if taken and self._worker is not None:
                 self._worker.slots.give_back()
-            await asyncio.shield(
-                self._write(lambda tx: direct.release(self._scheduler, tx, reservation_id))
-            )
+            await asyncio.shield(self._release(reservation_id))
         await self._audit(job_type, outcome.status, outcome.error, asked, duration)
         if outcome.status is RunStatus.FAILED:
             raise errors.HandlerFailed(outcome.error or "the handler failed")
@@ -111,20 +111,32 @@ class DirectDesk:
         holder = f"direct request {job_type}"
         while True:
             with contextlib.suppress(errors.SlotReserved):
-                made = await self._write(
-                    lambda tx: direct.reserve(self._scheduler, tx, holder, server=self._server)
-                )
-                return str(made.reservation_id)
+                return await _or_undo(self._write_reservation(holder), self._release)
             await asyncio.sleep(POLL_S)
 
-    async def _take_slot(self) -> None:
-        assert self._worker is not None
-        while not await asyncio.to_thread(self._worker.slots.take_one, POLL_S):
-            pass
+    async def _write_reservation(self, holder: str) -> str:
+        server = self._scheduler.server
+        made = await self._write(
+            lambda tx: direct.reserve(self._scheduler, tx, holder, server=server)
+        )
+        return str(made.reservation_id)
 
-    async def _execute(
-        self, request_id: str, reservation_id: str, job_type: str, params: Mapping[str, Any]
-    ) -> Outcome:
+    async def _release(self, reservation_id: str) -> None:
+        await self._write(lambda tx: direct.release(self._scheduler, tx, reservation_id))
+
+    async def _take_slot(self) -> bool:
+        assert self._worker is not None
+        slots = self._worker.slots
+
+        async def give_back(taken: bool) -> None:
+            if taken:
+                slots.give_back()
+
+        while not await _or_undo(asyncio.to_thread(slots.take_one, POLL_S), give_back):
+            pass
+        return True
+
+    async def _execute(self, request_id: str, job_type: str, params: Mapping[str, Any]) -> Outcome:
         assert self._worker is not None
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Outcome] = loop.create_future()
@@ -147,15 +159,12 @@ class DirectDesk:
             loop.call_soon_threadsafe(settle, outcome)
 
         self._worker.executor.start(work, JobContext(work), tell)
-        renewing = asyncio.create_task(self._renew(reservation_id))
         try:
             return await asyncio.shield(done)
         finally:
-            renewing.cancel()
+            # The client may be gone, the handler is not: its slot is not free before it ends.
             if not done.done():
-                await (
-                    done
-                )  # the client is gone, the handler is not: its slot is not free before it ends
+                await done
 
     async def _renew(self, reservation_id: str) -> None:
         while True:
@@ -187,3 +196,16 @@ class DirectDesk:
             )
 
         await self._write(work)
+
+
+async def _or_undo(
+    step: Coroutine[Any, Any, Value], undo: Callable[[Value], Coroutine[Any, Any, None]]
+) -> Value:
+    """A step that cannot be stopped half-way: whoever gives up meanwhile gives back what it got."""
+    doing = asyncio.ensure_future(step)
+    try:
+        return await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        with contextlib.suppress(errors.HeadwayError):
+            await undo(await doing)
+        raise

@@ -1,5 +1,6 @@
 """One request and its answer, on plain ASGI."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl
@@ -85,9 +86,26 @@ class Exchange:
         await self._start(
             200, content_type, ((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no"))
         )
+        sending = asyncio.ensure_future(self._send_parts(parts))
+        leaving = asyncio.ensure_future(self._until_gone())
+        try:
+            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (sending, leaving):
+                task.cancel()
+        if not sending.done() or sending.cancelled():
+            raise ClientGone
+        sending.result()
+
+    async def _send_parts(self, parts: AsyncIterator[bytes]) -> None:
         async for part in parts:
             await self._send({"type": "http.response.body", "body": part, "more_body": True})
         await self._send({"type": "http.response.body", "body": b""})
+
+    async def _until_gone(self) -> None:
+        """Nothing fails when one sends to a client that has left: it has to be noticed here."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
 
     async def _start(
         self, status: int, content_type: bytes, headers: tuple[tuple[bytes, bytes], ...]

@@ -114,9 +114,13 @@ def _read_query(query: dict[str, str]) -> tuple[bool, int | None]:
     follow, tail = query.get("follow", "false"), query.get("tail")
     if follow not in ("true", "false"):
         raise errors.InvalidRequest("follow", "must be true or false")
-    if tail is not None and (not tail.isascii() or not tail.isdecimal() or int(tail) > MOST_TAIL):
+    if tail is not None and not _is_line_count(tail):
         raise errors.InvalidRequest("tail", f"must be a number of lines up to {MOST_TAIL}")
     return follow == "true", None if tail is None else int(tail)
+
+
+def _is_line_count(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= MOST_TAIL
 
 
 def _events_after(seq: int, tx: Transaction) -> list[Event]:

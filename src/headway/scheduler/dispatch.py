@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from headway.domain import states
 from headway.domain.gates import limits as limits_gate
 from headway.domain.gates import pause
 from headway.domain.jobs import Lane, Terms
@@ -168,7 +169,10 @@ def _still_open(tx: Transaction, facts: Facts, candidate: Candidate) -> bool:
         tx.rows("job_records", numbers=records.listed([candidate.row["number"]]))[0]
     )
     facts.load([record])
-    if admit.first_closed(record, facts) is not None:
+    closed = admit.first_closed(record, facts)
+    if closed is not None:
+        if closed.status is states.WAITING_ON_LOCKS:
+            facts.line_up(record)
         return False
     facts.hold(record)
     return True

@@ -31,6 +31,7 @@ class Facts:
         self._markers: set[str] = set()
         self._present: dict[str, bool] = {}
         self._heads: dict[str, str | None] = {}
+        self._locks_read: set[str] = set()
         self._holders: dict[str, list[Holder]] = {}
         self._first_exclusive: dict[str, tuple[tuple[int, int, int], Holder]] = {}
 
@@ -39,7 +40,9 @@ class Facts:
         self._load_dependencies([one for one in waiting if one.open_deps or everything], everything)
         gated = [one for one in waiting if one.gated]
         self._load_artifacts({need for one in gated for need in one.terms.needs})
-        self._load_locks({lock.key for one in gated for lock in one.terms.locks})
+        keys = {lock.key for one in gated for lock in one.terms.locks}
+        self._load_locks(keys - self._locks_read)
+        self._locks_read |= keys
 
     def predecessors(self, record: JobRecord) -> list[Predecessor]:
         """The dependencies that are not met, or all of them if all were loaded."""
@@ -118,6 +121,14 @@ class Facts:
         for lock in record.terms.locks:
             holder = Holder(key=lock.key, mode=lock.mode, job=record.job_id, since=self.now)
             self._holders.setdefault(lock.key, []).append(holder)
+
+    def line_up(self, record: JobRecord) -> None:
+        """The job waits for its locks: shared ones behind it must not overtake it."""
+        for lock in record.terms.locks:
+            first = self._first_exclusive.get(lock.key)
+            if lock.mode is Mode.EXCLUSIVE and (first is None or record.order < first[0]):
+                waiter = Holder(key=lock.key, mode=Mode.EXCLUSIVE, job=record.job_id)
+                self._first_exclusive[lock.key] = (record.order, waiter)
 
     def watched(self, record: JobRecord) -> list[str]:
         """What must be looked at again and again for this job, because it cannot notify."""

@@ -30,6 +30,7 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
     chain: int
     retry_of: int | None = None
     attempt: int = 0
+    generation: int = 1
     template_id: str | None = None
     schedule_id: str | None = None
     fire_time: int | None = None

@@ -56,8 +56,7 @@ def _changed(
             raise errors.InvalidRequest("position", f"{patch.position} is too far away")
         row["position"] = patch.position
     if patch.scheduled_for is not _UNSET:
-        if patch.scheduled_for is not None and patch.scheduled_for.tzinfo is None:
-            raise errors.InvalidRequest("scheduled_for", "the time has no zone; end it with Z")
+        requests.check_moment("scheduled_for", patch.scheduled_for)
         row["scheduled_for"] = moments.maybe_to_millis(patch.scheduled_for)
     return row
 

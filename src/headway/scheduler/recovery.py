@@ -9,12 +9,12 @@ import msgspec
 from headway.domain import retries
 from headway.domain.leases import LeaseState
 from headway.domain.runs import Outcome, RunStatus
-from headway.scheduler import direct, finish, settle
+from headway.scheduler import direct, explain, finish, settle
 from headway.scheduler.endings import Ended
 from headway.scheduler.insert import insert
 from headway.scheduler.retry_jobs import retry_job
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records
+from headway.storage import codec, jobs, records
 from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
@@ -53,12 +53,14 @@ def recover(
     )
     report.retries_created = _until_none(scheduler, _create_missing_retries)
     report.groups_recovered = scheduler.store.write(lambda tx: _end_groups(tx))
-    scheduler.store.write(
-        lambda tx: tx.do(
-            "prolong_leases", now=tx.now_ms, except_workers=records.listed(_built_in(tx))
-        )
-    )
+    scheduler.store.write(partial(_wait_for_the_living, report))
     return report
+
+
+def _wait_for_the_living(report: Recovered, tx: Transaction) -> None:
+    """Workers elsewhere get time to come back, and people get to see what was found."""
+    tx.do("prolong_leases", now=tx.now_ms, except_workers=records.listed(_built_in(tx)))
+    tx.do("put_fact", name=explain.RECOVERY, value=codec.dump(report))
 
 
 def _bury(

@@ -47,14 +47,14 @@ def resolve(
     after: dict[int, tuple[After, ...]] = {}
     previous: Plan | None = None
     for plan in plans.values():
-        named: dict[tuple[str, Policy], After] = {}
+        named: dict[tuple[int, Policy], After] = {}
         if sequential and previous is not None:
-            named["", Policy.FINISHED] = After(
+            named[previous.number, Policy.FINISHED] = After(
                 job=previous.job_id, number=previous.number, policy=Policy.FINISHED
             )
         for target, policy in _targets(plan.request):
             job_id, number = refs[target] if target in refs else earlier[target]
-            named[job_id, policy] = After(job=job_id, number=number, policy=policy)
+            named.setdefault((number, policy), After(job=job_id, number=number, policy=policy))
         after[plan.number] = tuple(named.values())
         previous = plan
     return after

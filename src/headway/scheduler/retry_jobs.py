@@ -34,6 +34,7 @@ def retry_job(
         chain=failed.chain,
         retry_of=failed.number,
         attempt=failed.attempt + 1,
+        generation=failed.generation,
         template_id=failed.template_id,
         schedule_id=failed.schedule_id,
         fire_time=failed.fire_time,

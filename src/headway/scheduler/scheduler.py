@@ -37,6 +37,7 @@ class Scheduler:
     clock: Clock
     workspace: Workspace
     data: Path
+    server: str | None = None
     chance: random.Random = field(default_factory=random.Random)
     rules: Rules = field(default_factory=Rules)
     handlers: Mapping[str, Handler] = field(default_factory=dict)

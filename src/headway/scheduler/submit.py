@@ -1,7 +1,8 @@
 """The way in: requests become jobs, all of them or none."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from datetime import datetime
 from typing import Any
 
@@ -31,16 +32,53 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     sequential: bool = False
 
 
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+    """The submitted job as it is shown, and whether this submit made it."""
+
+    job: Job
+    created: bool
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """A request on its way in; `check` is asked first whether its sender may."""
+
+    scheduler: Scheduler
+    request: JobRequest
+    check: Callable[[Transaction], None] | None = None
+
+
 def submit(scheduler: Scheduler, request: JobRequest) -> Job:
     """Submit one job; when this returns, it is on disk."""
-    return scheduler.store.write(lambda tx: submit_in(scheduler, tx, request))
+    return submit_later(Wish(scheduler=scheduler, request=request)).result().job
+
+
+def submit_later(wish: Wish) -> "Future[Receipt]":
+    """Submit one job without waiting; callers at the same time share their statements."""
+    return wish.scheduler.store.write_together(submit_each, wish)
 
 
 def submit_in(scheduler: Scheduler, tx: Transaction, request: JobRequest) -> Job:
     """Submit one job in a running transaction."""
-    submitted = submit_all(scheduler, tx, [request])[0]
-    job = jobs.views(tx, [submitted.number])[0]
-    return msgspec.structs.replace(job, deduplicated=True) if submitted.deduplicated else job
+    return submit_each(tx, [Wish(scheduler=scheduler, request=request)])[0].job
+
+
+def submit_each(tx: Transaction, wishes: Sequence[Wish]) -> list[Receipt]:
+    """Jobs of different callers, in one go."""
+    for wish in wishes:
+        if wish.check is not None:
+            wish.check(tx)
+    requested = [wish.request for wish in wishes]
+    made = submit_all(wishes[0].scheduler, tx, requested)
+    views = {job.number: job for job in jobs.views(tx, [one.number for one in made])}
+    return [
+        Receipt(
+            job=msgspec.structs.replace(views[one.number], deduplicated=True)
+            if one.deduplicated
+            else views[one.number],
+            created=one.created,
+        )
+        for one in made
+    ]
 
 
 def submit_all(

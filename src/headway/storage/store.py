@@ -1,6 +1,6 @@
 """The store: write, read, wait. Which database is behind it shows only in how it is opened."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -9,9 +9,10 @@ from typing import Protocol, TypeVar
 
 from headway.storage.transaction import Transaction
 from headway.storage.wakeups import Wakeups
-from headway.storage.writer import Session, Writer
+from headway.storage.writer import Piece, Session, Writer
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 
 class Clock(Protocol):
@@ -67,6 +68,12 @@ class Store:
     def write_later(self, work: Callable[[Transaction], T]) -> "Future[T]":
         """Like `write`, without waiting."""
         return self.writer.submit(work)
+
+    def write_together(
+        self, together: Callable[[Transaction, Sequence[Item]], Sequence[T]], item: Item
+    ) -> "Future[T]":
+        """Like `write_later`, sharing the statements with all who ask for the same just now."""
+        return self.writer.submit(Piece(together, item))
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         """Run the work on one consistent state, in the caller's thread."""

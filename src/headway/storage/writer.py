@@ -8,8 +8,10 @@ undoes only its own work.
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from headway.domain import errors
@@ -17,10 +19,26 @@ from headway.storage.transaction import Transaction
 
 T = TypeVar("T")
 Work = Callable[[Transaction], Any]
+Waiting = tuple["Work | Piece", "Future[Any]"]
 
 MOST_PER_COMMIT = 500
 
 log = logging.getLogger("headway.storage")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Work that is done for many callers at once: their items go to one function together.
+
+    Where that fails, it is done for each item alone, so that one caller's bad item is its own.
+    """
+
+    together: Callable[[Transaction, Sequence[Any]], Sequence[Any]]
+    item: Any
+
+    def __call__(self, tx: Transaction) -> Any:
+        """Do it for this item alone."""
+        return self.together(tx, [self.item])[0]
 
 
 class Session(Protocol):
@@ -63,15 +81,16 @@ class Writer:
     def __init__(self, session: Session, tell: Callable[[set[str]], None]) -> None:
         self._session = session
         self._tell = tell
-        self._waiting: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         self._closed = threading.Event()
+        self._is_lost = False
         self.problem: str | None = None
         self.commits = 0
         self.writes = 0
         self._thread = threading.Thread(target=self._loop, name="headway-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[Transaction], T]) -> "Future[T]":
+    def submit(self, work: "Callable[[Transaction], T] | Piece") -> "Future[T]":
         """Queue a piece of work; the future is done once it is on disk."""
         future: Future[T] = Future()
         if self._closed.is_set():
@@ -104,7 +123,7 @@ class Writer:
             if stopping and self._waiting.empty():
                 return
 
-    def _write(self, batch: list[tuple[Work, "Future[Any]"]]) -> None:
+    def _write(self, batch: list[Waiting]) -> None:
         try:
             self._session.begin()
             answers, wakes = self._run_all(batch)
@@ -115,33 +134,43 @@ class Writer:
         self.problem = None
         self.commits += 1
         self.writes += len(batch)
-        for (_, future), (value, refusal) in zip(batch, answers, strict=True):
-            if refusal is not None:
-                future.set_exception(refusal)
+        for place, (_, future) in enumerate(batch):
+            answer = answers[place]
+            if isinstance(answer, _Refused):
+                future.set_exception(answer.error)
             else:
-                future.set_result(value)
+                future.set_result(answer)
         self._tell(wakes)
 
-    def _run_all(
-        self, batch: list[tuple[Work, "Future[Any]"]]
-    ) -> tuple[list[tuple[Any, Exception | None]], set[str]]:
-        answers: list[tuple[Any, Exception | None]] = []
+    def _run_all(self, batch: list[Waiting]) -> tuple[dict[int, Any], set[str]]:
+        """Do every piece of work; answers by place in the batch."""
+        answers: dict[int, Any] = {}
         wakes: set[str] = set()
-        for work, _ in batch:
-            transaction = self._session.transaction()
-            self._session.savepoint()
-            try:
-                answers.append((work(transaction), None))
-                self._session.release()
-                wakes |= transaction.wakes
-            except Exception as error:
-                if self._session.is_lost(error):
-                    raise
-                self._session.undo()
-                answers.append((None, error))
+        for together, shared in _shared(batch).items():
+            items = [piece.item for _, piece in shared]
+            found = self._run(partial(_do_together, together, items), wakes)
+            if not isinstance(found, _Refused):
+                answers.update(zip((place for place, _ in shared), found, strict=True))
+        for place, (work, _) in enumerate(batch):
+            if place not in answers:
+                answers[place] = self._run(work, wakes)
         return answers, wakes
 
-    def _fail(self, batch: list[tuple[Work, "Future[Any]"]], error: Exception) -> None:
+    def _run(self, work: Work, wakes: set[str]) -> Any:
+        transaction = self._session.transaction()
+        self._session.savepoint()
+        try:
+            answer = work(transaction)
+            self._session.release()
+        except Exception as error:
+            if self._session.is_lost(error):
+                raise
+            self._session.undo()
+            return _Refused(error)
+        wakes |= transaction.wakes
+        return answer
+
+    def _fail(self, batch: list[Waiting], error: Exception) -> None:
         self._session.rollback()
         if self._session.is_lost(error):
             self.problem = str(error).strip() or type(error).__name__
@@ -150,3 +179,25 @@ class Writer:
             self._session.reopen()
         for _, future in batch:
             future.set_exception(error)
+
+
+@dataclass(frozen=True)
+class _Refused:
+    error: Exception
+
+
+def _do_together(
+    together: Callable[[Transaction, Sequence[Any]], Sequence[Any]],
+    items: Sequence[Any],
+    tx: Transaction,
+) -> Sequence[Any]:
+    return together(tx, items)
+
+
+def _shared(batch: list[Waiting]) -> dict[Any, list[tuple[int, Piece]]]:
+    """Pieces that can be done together, with their places, where there are at least two."""
+    found: dict[Any, list[tuple[int, Piece]]] = {}
+    for place, (work, _) in enumerate(batch):
+        if isinstance(work, Piece):
+            found.setdefault(work.together, []).append((place, work))
+    return {together: shared for together, shared in found.items() if len(shared) > 1}

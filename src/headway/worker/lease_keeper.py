@@ -62,11 +62,16 @@ class LeaseKeeper:
         self._held: dict[str, Held] = {}
         self._lock = threading.Lock()
         self._poke = threading.Event()
+        self._watch = threading.Event()
         self._stopping = False
         transport.on_cancel(self._look_now)
         self._look = False
-        self._thread = threading.Thread(target=self._loop, name="headway-leases", daemon=True)
-        self._thread.start()
+        self._threads = [
+            threading.Thread(target=self._loop, name="headway-leases", daemon=True),
+            threading.Thread(target=self._fence_loop, name="headway-fence", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def hold(self, lease_id: str, ttl_s: float, claimed: float, ctx: JobContext) -> Held:
         """Keep this lease; `claimed` is when it was asked for, on the monotonic clock."""
@@ -76,6 +81,7 @@ class LeaseKeeper:
             self._held[lease_id] = held
         if first:
             self._poke.set()
+            self._watch.set()
         return held
 
     def drop(self, lease_id: str) -> None:
@@ -92,7 +98,9 @@ class LeaseKeeper:
         """Stop renewing."""
         self._stopping = True
         self._poke.set()
-        self._thread.join()
+        self._watch.set()
+        for thread in self._threads:
+            thread.join()
 
     def _look_now(self) -> None:
         self._look = True
@@ -106,6 +114,12 @@ class LeaseKeeper:
                 self._beat()
             except Exception:
                 log.exception("heartbeats failed")
+
+    def _fence_loop(self) -> None:
+        """Beside the heartbeats: a server that does not answer must not hold this up."""
+        while not self._stopping:
+            self._watch.wait(TICK_S if self._held else None)
+            self._watch.clear()
             self._fence()
 
     def _beat(self) -> None:

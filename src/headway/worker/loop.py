@@ -65,15 +65,17 @@ class Worker:
     def start(self) -> None:
         """Begin to work."""
         run_logs.capture()
+        self._register()  # before the first claim: recovery knows by it whose a lease was
         self._registrar.start()
         self._claimer.start()
 
     def stop(self, grace_s: float) -> bool:
         """Claim nothing more, let running work end; answers whether all of it did."""
+        give_up = time.monotonic() + grace_s
         self._stopping.set()
         self._transport.wake()
         self._claimer.join(grace_s)
-        idle = self.slots.wait_idle(grace_s)
+        idle = self.slots.wait_idle(max(0.0, give_up - time.monotonic()))
         if not idle:
             self._abandon()
         self._reporter.close(5.0 if idle else 1.0)
@@ -95,13 +97,14 @@ class Worker:
                 held.running.stop()
 
     def _register_loop(self) -> None:
-        while True:
-            try:
-                self._transport.register()
-            except errors.Unavailable as error:
-                log.warning("could not register: %s", error)
-            if self._leaving.wait(REGISTER_EVERY_S):
-                return
+        while not self._leaving.wait(REGISTER_EVERY_S):
+            self._register()
+
+    def _register(self) -> None:
+        try:
+            self._transport.register()
+        except errors.HeadwayError as error:
+            log.warning("could not register: %s", error)
 
     def _claim_loop(self) -> None:
         wait_s = 0.1
@@ -116,7 +119,7 @@ class Worker:
                 self._stopping.wait(wait_s * self._chance.uniform(0.5, 1.0))
                 wait_s = min(wait_s * 2, LONGEST_WAIT_S)
                 continue
-            except errors.HeadwayError as error:
+            except Exception as error:
                 log.error("claims are refused: %s", error)
                 self._stopping.wait(LONGEST_WAIT_S)
                 continue

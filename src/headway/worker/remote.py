@@ -30,7 +30,9 @@ from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
 from headway.scheduler.start import Started
 from headway.worker.transport import Ended, Refusal, Registration
 
-POLL_S = 20.0
+POLL_S = 5.0
+"""How long a claim waits at the server, and so how long an idle worker takes to stop."""
+
 ANSWER_WITHIN_S = 10.0
 
 log = logging.getLogger("headway.worker")

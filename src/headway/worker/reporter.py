@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from headway.domain import errors
-from headway.domain.runs import Outcome
+from headway.domain.runs import Outcome, RunStatus
 from headway.worker.transport import Ended, Transport
 
 LONGEST_WAIT_S = 15.0
@@ -67,3 +67,21 @@ class Reporter:
                 if self._stopping.wait(wait_s * self._chance.uniform(0.5, 1.0)):
                     wait_s = min(wait_s, 1.0)
                 wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+            except Exception as error:
+                self._report_apart(ended, error)
+                return
+
+    def _report_apart(self, ended: list[Ended], error: Exception) -> None:
+        """One outcome that is refused must not keep the others back, nor its job running."""
+        if len(ended) > 1:
+            for one in ended:
+                self._report([one])
+            return
+        (one,) = ended
+        log.error("the outcome of run %s was refused: %s", one.lease_id, error)
+        problem = f"its outcome was refused: {error}"
+        if one.outcome.error == problem:
+            self._reported(one.lease_id)  # not even that: its lease will expire
+            return
+        failed = Outcome(status=RunStatus.FAILED, error=problem, exit_code=1)
+        self._report([Ended(lease_id=one.lease_id, outcome=failed)])

@@ -59,7 +59,7 @@ class Transport(Protocol):
         """Sleep until there may be something to claim."""
 
     def wake(self) -> None:
-        """Stop sleeping."""
+        """Stop sleeping, now and from now on."""
 
     def prepare(self, job_id: str) -> None:
         """The runtime for a claimed job is being set up."""
@@ -91,6 +91,7 @@ class LocalTransport:
         self._me = registration
         self._only_job = only_job
         self._ready = threading.Event()
+        self._closing = threading.Event()
         self._stop_listening = [self._store.wakeups.listen(READY, self._ready.set)]
 
     def register(self) -> None:
@@ -124,10 +125,12 @@ class LocalTransport:
 
     def wait(self) -> None:
         """Sleep until there may be something to claim."""
-        self._ready.wait(SAFETY_POLL_S)
+        if not self._closing.is_set():
+            self._ready.wait(SAFETY_POLL_S)
 
     def wake(self) -> None:
-        """Stop sleeping."""
+        """Stop sleeping, now and from now on."""
+        self._closing.set()
         self._ready.set()
 
     def prepare(self, job_id: str) -> None:

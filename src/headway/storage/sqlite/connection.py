@@ -1,5 +1,6 @@
 """Connections to one SQLite file: one writes, others read."""
 
+import contextlib
 import operator
 import re
 import sqlite3
@@ -117,8 +118,9 @@ class SqliteSession:
 
     def reopen(self) -> None:
         """Make a new connection."""
-        self._raw.close()
+        old = self._raw
         self._open()
+        old.close()
 
     def _open(self) -> None:
         self._raw = connect(self._path, durable=self._durable)
@@ -164,8 +166,9 @@ class SqliteSession:
 
     def rollback(self) -> None:
         """Throw away everything since begin."""
-        if self._raw.in_transaction:
-            self._raw.execute("ROLLBACK")
+        with contextlib.suppress(sqlite3.Error):  # a lost file has nothing to roll back
+            if self._raw.in_transaction:
+                self._raw.execute("ROLLBACK")
 
     def is_lost(self, error: Exception) -> bool:
         """Errors of the disk or the file, unlike errors of one statement."""

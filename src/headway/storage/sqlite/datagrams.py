@@ -32,9 +32,10 @@ class Datagrams:
     def send(self, topics: set[str]) -> None:
         """Tell every other process; a full or dead socket is not waited for."""
         message = " ".join(sorted(topics)).encode()
-        for entry in os.scandir(self._folder):
-            if entry.name != self._own:
-                self._send_to(entry.path, message)
+        with contextlib.suppress(OSError):  # what is committed stays committed, heard or not
+            for entry in os.scandir(self._folder):
+                if entry.name != self._own:
+                    self._send_to(entry.path, message)
 
     def receive(self, tell: Callable[[set[str]], None]) -> Callable[[], None]:
         """Pass on what others send, from a thread of its own; answers how to stop."""

@@ -1,9 +1,6 @@
 """Handlers inside the worker's own process: plain ones on slot threads, async ones on a loop."""
 
 import contextvars
-import itertools
-import queue
-import threading
 from collections.abc import Mapping
 
 from headway.domain.handlers import Handler
@@ -14,11 +11,12 @@ from headway.worker.executors import calls
 from headway.worker.executors.interface import Done, Running
 from headway.worker.executors.loops import EventLoop
 from headway.worker.executors.settling import Settlement
+from headway.worker.executors.slot_threads import SlotThreads
 from headway.worker.executors.timers import Timers
 
 
 class ThreadExecutor:
-    """A fixed number of slot threads fed by a queue, and one event loop beside them."""
+    """Slot threads for plain handlers, and one event loop beside them for async ones."""
 
     def __init__(
         self,
@@ -31,46 +29,22 @@ class ThreadExecutor:
         self.timers = timers or Timers()
         self.result_limit = result_limit
         self._handlers = handlers
-        self._slots = slots
-        self._queue: queue.SimpleQueue[_ThreadRun | None] = queue.SimpleQueue()
-        self._numbers = itertools.count(1)
-        self._growing = threading.Lock()
-        self._grown = 0
+        self.threads = SlotThreads(slots, self.timers)
         self._loop = EventLoop(self.timers, result_limit)
 
     def start(self, work: Work, ctx: JobContext, done: Done) -> Running:
-        """Hand the run to the next free slot, or to the event loop."""
+        """Hand the run to a slot thread, or to the event loop."""
         handler = self._handlers.get(work.job_type)
         if handler is not None and handler.is_async:
             return self._loop.start(handler, work, ctx, done)
         run = _ThreadRun(self, handler, work, ctx, done)
-        if self._grown < self._slots:
-            self._grow()
-        self._queue.put(run)
+        self.threads.put(run)
         return run
-
-    def add_slot_thread(self) -> None:
-        """One more thread that serves the queue, at first or in place of one that is stuck."""
-        name = f"headway-slot-{next(self._numbers)}"
-        threading.Thread(target=self._serve, name=name, daemon=True).start()
 
     def close(self) -> None:
         """Let idle threads end; what still runs is not waited for."""
-        for _ in range(self._grown):
-            self._queue.put(None)
+        self.threads.close()
         self._loop.close()
-
-    def _grow(self) -> None:
-        with self._growing:
-            if self._grown < self._slots:
-                self._grown += 1
-                self.add_slot_thread()
-
-    def _serve(self) -> None:
-        while (run := self._queue.get()) is not None:
-            if not run.execute():
-                # Its time ran out, and another thread serves in this one's place.
-                return
 
 
 class _ThreadRun:
@@ -125,5 +99,5 @@ class _ThreadRun:
     def _time_out(self) -> None:
         if self._work.timeout_s is not None and self._settlement.claim():
             self._ctx.cancel()
-            self._executor.add_slot_thread()
+            self._executor.threads.write_off()
             self._settlement.report(calls.timed_out(self._work.timeout_s))

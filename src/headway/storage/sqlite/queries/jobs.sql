@@ -30,12 +30,12 @@ INSERT INTO payloads (payload_id, body) VALUES (:payload_id, :body);
 -- A new job.
 INSERT INTO jobs (
     number, job_id, lane_id, payload_id, status, priority, position, terms, due_at, scheduled_for, chain,
-    retry_of, attempt, template_id, schedule_id, fire_time, group_id, group_place, open_deps, gated,
+    retry_of, attempt, generation, template_id, schedule_id, fire_time, group_id, group_place, open_deps, gated,
     approval, wait_kind, wait_detail, waited_on, unique_key, idempotency_key, request_hash, dedup_key,
     created_at, queued_at
 ) VALUES (
     :number, :job_id, :lane_id, :payload_id, :status, :priority, :position, :terms, :due_at, :scheduled_for,
-    :chain, :retry_of, :attempt, :template_id, :schedule_id, :fire_time, :group_id, :group_place, :open_deps,
+    :chain, :retry_of, :attempt, :generation, :template_id, :schedule_id, :fire_time, :group_id, :group_place, :open_deps,
     :gated, :approval, :wait_kind, :wait_detail, :waited_on, :unique_key, :idempotency_key, :request_hash,
     :dedup_key, :created_at, :queued_at
 );

@@ -1,0 +1,103 @@
+"""`script/bench [--quick] [section …]`: prints figures and ratios, never judges."""
+
+import argparse
+from collections.abc import Callable
+
+from bench import backlog, dag, drain, floor, huey_peer, latency, memory, submit
+
+
+def main() -> None:
+    """Run the sections that were asked for, or all but the peers."""
+    parser = argparse.ArgumentParser(prog="script/bench", description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
+    parser.add_argument("--quick", action="store_true", help="a tenth of the jobs")
+    parser.add_argument("--db", help="postgresql://… instead of a fresh SQLite file")
+    given = parser.parse_args()
+    unknown = [name for name in given.sections if name not in SECTIONS]
+    if unknown:
+        parser.error(f"there is no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
+    for name in given.sections or [name for name in SECTIONS if name != "peers"]:
+        print(f"\n{name}", flush=True)
+        SECTIONS[name](10 if given.quick else 1, given.db)
+
+
+def _say(what: str, figure: str, ratio: str = "") -> None:
+    print(f"  {what:<44}{figure:>16}  {ratio}", flush=True)
+
+
+def _floor(shrink: int, db: str | None) -> None:
+    _say("plain SQLite, one job a transaction", f"{floor.rate(2000 // shrink, 1):,.0f}/s")
+    _say("plain SQLite, 100 jobs a transaction", f"{floor.rate(100_000 // shrink, 100):,.0f}/s")
+
+
+def _submit(shrink: int, db: str | None) -> None:
+    alone = submit.alone(5000 // shrink, db)
+    _say("one caller, one transaction each", f"{alone:,.0f}/s")
+    for callers in (50, 200, 1000):
+        rate = submit.tasks(50_000 // shrink, callers, db)
+        _say(f"{callers} asyncio tasks", f"{rate:,.0f}/s", f"{rate / alone:.1f}x of one caller")
+    rate = submit.threads(20_000 // shrink, 50, db)
+    _say("50 threads", f"{rate:,.0f}/s", f"{rate / alone:.1f}x of one caller")
+
+
+def _drain(shrink: int, db: str | None) -> None:
+    bare = floor.rate(100_000 // shrink, 100)
+    for slots in (100, 400, 1000):
+        rate, cpu = drain.drain(60_000 // shrink, slots, db)
+        ratio = f"{rate / bare:.2f}x of plain SQLite, {cpu:.0f} us CPU a job"
+        _say(f"{slots} slots", f"{rate:,.0f}/s", ratio)
+
+
+def _latency(shrink: int, db: str | None) -> None:
+    median, late = latency.built_in(500 // shrink, db)
+    _say("submit to start, built in", f"p50 {median:.1f} ms", f"p99 {late:.1f} ms")
+
+
+def _backlog(shrink: int, db: str | None) -> None:
+    for kind in backlog.KINDS:
+        few = backlog.cost(kind, 1000, db)
+        many = backlog.cost(kind, 1_000_000 // shrink, db)
+        _say(f"claim + finish beside 1,000 ({kind})", f"{few:,.0f} us")
+        _say(f"beside {1_000_000 // shrink:,}", f"{many:,.0f} us", f"{many / few:.2f}x")
+
+
+def _dag(shrink: int, db: str | None) -> None:
+    count = 100_000 // shrink
+    _, plain = dag.drain(dag.flat(count), db)
+    _say(f"{count:,} jobs without edges", f"{plain:,.0f}/s")
+    shapes: dict[str, Callable[[], list[dag.BatchJobRequest]]] = {
+        "layers, 10 edges a job": lambda: dag.layers(count),
+        "join": lambda: dag.join(count // 2),
+        "chain": lambda: dag.chain(count // 10),
+    }
+    for name, make in shapes.items():
+        seconds, rate = dag.drain(make(), db)
+        _say(name, f"{rate:,.0f}/s", f"{rate / plain:.2f}x of flat, submitted in {seconds:.1f} s")
+
+
+def _memory(shrink: int, db: str | None) -> None:
+    count = 1_000_000 // shrink
+    resident, cpu = memory.idle(count)
+    _say(f"resident with {count:,} jobs queued", f"{resident:.0f} MB", f"{cpu:.2f} % CPU idle")
+
+
+def _peers(shrink: int, db: str | None) -> None:
+    peer = huey_peer.drain(20_000 // shrink)
+    ours, _ = drain.drain(60_000 // shrink, 100)
+    _say("Huey on SQLite, 4 threads", f"{peer:,.0f}/s")
+    _say("Headway, 100 slots", f"{ours:,.0f}/s", f"{ours / peer:.1f}x")
+
+
+SECTIONS: dict[str, Callable[[int, str | None], None]] = {
+    "floor": _floor,
+    "submit": _submit,
+    "drain": _drain,
+    "latency": _latency,
+    "backlog": _backlog,
+    "dag": _dag,
+    "memory": _memory,
+    "peers": _peers,
+}
+
+if __name__ == "__main__":
+    main()

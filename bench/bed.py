@@ -1,0 +1,66 @@
+"""A test bed: a store, a scheduler and a worker in this process, as a server would have them."""
+
+import gc
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import headway
+from headway import wiring
+from headway.client.client import Client
+from headway.client.transport import LocalTransport as ClientTransport
+from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.timekeeper import Timekeeper
+from headway.settings import Settings
+from headway.worker.loop import Worker
+from headway.worker.transport import LocalTransport
+
+app = headway.App()
+
+
+@app.job
+def noop() -> None:
+    """Do nothing."""
+
+
+@app.job
+def stamp(sent: float) -> float:
+    """How long ago the job was sent."""
+    import time
+
+    return time.perf_counter() - sent
+
+
+@contextmanager
+def bed(db: str | None = None, capacity: int = 1_000_000) -> Iterator[Scheduler]:
+    """A scheduler on a fresh store."""
+    with tempfile.TemporaryDirectory(prefix="headway-bench-") as folder:
+        settings = Settings(data=str(Path(folder) / "data"), db=db, workspace=folder)
+        store = wiring.open_store(settings)
+        scheduler = wiring.build_scheduler(settings, store, app)
+        store.write(lambda tx: tx.do("put_limit", name="capacity", size=capacity, rate=None))
+        app.client = Client(ClientTransport(scheduler))
+        gc.collect()
+        gc.freeze()
+        try:
+            yield scheduler
+        finally:
+            store.close()
+
+
+@contextmanager
+def working(scheduler: Scheduler, slots: int) -> Iterator[Worker]:
+    """The built-in worker and the timekeeper."""
+    settings = Settings(data=str(scheduler.data), slots=slots)
+    me = wiring.registration(settings, list(scheduler.handlers), prefix="bench", every_queue=True)
+    executors = wiring.executors(scheduler.handlers, slots, scheduler.workspace, 1 << 20)
+    worker = Worker(LocalTransport(scheduler, me), executors, slots=slots, data=scheduler.data)
+    timekeeper = Timekeeper(scheduler)
+    timekeeper.start()
+    worker.start()
+    try:
+        yield worker
+    finally:
+        worker.stop(10)
+        timekeeper.stop()

@@ -1,0 +1,55 @@
+"""DAG: layers, a chain and a join, against the same number of jobs without edges."""
+
+import time
+
+from bench.bed import bed, working
+from bench.drain import wait_for
+from headway.domain.requests import BatchJobRequest
+from headway.scheduler import submit
+
+
+def flat(count: int) -> list[BatchJobRequest]:
+    """Jobs without edges."""
+    return [BatchJobRequest(job_type="noop", ref=str(n)) for n in range(count)]
+
+
+def layers(count: int, width: int = 100, edges: int = 10) -> list[BatchJobRequest]:
+    """Layers in which each job comes after ten jobs of the layer before."""
+    found = []
+    for n in range(count):
+        layer, place = divmod(n, width)
+        before = (
+            [] if layer == 0 else [(layer - 1) * width + (place + k) % width for k in range(edges)]
+        )
+        found.append(
+            BatchJobRequest(job_type="noop", ref=str(n), after=tuple(f"ref:{b}" for b in before))
+        )
+    return found
+
+
+def join(count: int) -> list[BatchJobRequest]:
+    """One job that comes after all the others."""
+    last = BatchJobRequest(
+        job_type="noop", ref="last", after=tuple(f"ref:{n}" for n in range(count - 1))
+    )
+    return [*flat(count - 1), last]
+
+
+def chain(count: int) -> list[BatchJobRequest]:
+    """Each job after the one before."""
+    return [
+        BatchJobRequest(job_type="noop", ref=str(n), after=(f"ref:{n - 1}",) if n else ())
+        for n in range(count)
+    ]
+
+
+def drain(requests: list[BatchJobRequest], db: str | None = None) -> tuple[float, float]:
+    """Seconds to submit in one batch, and jobs a second to drain, with 400 slots."""
+    with bed(db) as scheduler:
+        began = time.perf_counter()
+        scheduler.store.write(lambda tx: submit.submit_all(scheduler, tx, requests))
+        submitted = time.perf_counter() - began
+        began = time.perf_counter()
+        with working(scheduler, 400):
+            wait_for(scheduler, len(requests))
+            return submitted, len(requests) / (time.perf_counter() - began)

@@ -1,0 +1,41 @@
+"""Drain: how fast no-op jobs go through the whole path."""
+
+import time
+
+from bench.bed import bed, working
+from headway.domain.requests import JobRequest
+from headway.scheduler import submit
+from headway.scheduler.scheduler import Scheduler
+
+BATCH = 5000
+
+
+def fill(scheduler: Scheduler, count: int, job_type: str = "noop") -> float:
+    """Submit so many jobs in batches; answers the seconds it took."""
+    began = time.perf_counter()
+    for start in range(0, count, BATCH):
+        requests = [JobRequest(job_type=job_type)] * min(BATCH, count - start)
+        scheduler.store.write(lambda tx, many=requests: submit.submit_all(scheduler, tx, many))
+    return time.perf_counter() - began
+
+
+def ended(scheduler: Scheduler) -> int:
+    """How many jobs have ended."""
+    return sum(row["count"] for row in scheduler.store.read(lambda tx: list(tx.rows("totals"))))
+
+
+def wait_for(scheduler: Scheduler, count: int) -> None:
+    """Wait until so many jobs have ended."""
+    while ended(scheduler) < count:
+        time.sleep(0.005)
+
+
+def drain(count: int, slots: int, db: str | None = None) -> tuple[float, float]:
+    """Jobs a second, and CPU microseconds a job."""
+    with bed(db) as scheduler:
+        fill(scheduler, count)
+        before, cpu = time.perf_counter(), time.process_time()
+        with working(scheduler, slots):
+            wait_for(scheduler, count)
+            seconds, used = time.perf_counter() - before, time.process_time() - cpu
+    return count / seconds, used / count * 1e6

@@ -1,0 +1,162 @@
+"""A PostgreSQL database for the store."""
+
+import contextlib
+import queue
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from headway.domain import errors, moments
+from headway.storage import queries
+from headway.storage.postgres.connection import (
+    LOST,
+    TURN,
+    PostgresConnection,
+    PostgresSession,
+    RawConnection,
+    connect,
+)
+from headway.storage.postgres.listener import Listener
+from headway.storage.postgres.statements import PACKAGE
+from headway.storage.store import Clock
+from headway.storage.transaction import Transaction
+
+MOST_READERS = 8
+LONGEST_WAIT_S = 30.0
+
+_REFERENCES = (
+    ("jobs", "number", "lane_id", "lanes"),
+    ("jobs", "number", "payload_id", "payloads"),
+    ("schedules", "schedule_id", "template_id", "templates"),
+)
+_MIGRATIONS_TABLE = b"""
+CREATE TABLE IF NOT EXISTS schema_migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL)
+"""
+_BEGIN_READING = b"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+
+
+class PostgresDatabase:
+    """The database, its readers and its wake-ups."""
+
+    def __init__(self, url: str, clock: Clock) -> None:
+        self.url = url
+        self._clock = clock
+        self._name = secrets.token_hex(8)
+        self._readers: queue.SimpleQueue[RawConnection] = queue.SimpleQueue()
+        self._places = threading.BoundedSemaphore(MOST_READERS)
+
+    def migrate(self, to: int | None = None) -> list[str]:
+        """Bring the schema up to date; each step is a transaction, so two processes may try."""
+        with _reached(), contextlib.closing(connect(self.url)) as raw:
+            return [
+                f"{number:04} {name}"
+                for number, name, text in queries.migrations(PACKAGE)
+                if (to is None or number <= to) and _take(raw, number, name, text)
+            ]
+
+    def pending_migrations(self) -> list[str]:
+        """The steps that `migrate` would take."""
+        with _reached(), contextlib.closing(connect(self.url)) as raw:
+            done = _applied(raw)
+        return [
+            f"{number:04} {name}"
+            for number, name, _ in queries.migrations(PACKAGE)
+            if number > done
+        ]
+
+    def session(self) -> PostgresSession:
+        """The one connection for writing."""
+        with _reached():
+            return PostgresSession(self.url, self._clock, self._name)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """A snapshot; connections are kept for the next reader."""
+        if not self._places.acquire(timeout=LONGEST_WAIT_S):
+            raise errors.Unavailable("too many are reading from the database")
+        try:
+            with _reached():
+                raw = self._begin_reading()
+                try:
+                    connection = PostgresConnection(raw, takes_turn=False)
+                    yield Transaction(connection, moments.cut(self._clock.now()))
+                finally:
+                    self._end_reading(raw)
+        finally:
+            self._places.release()
+
+    def _begin_reading(self) -> RawConnection:
+        """A kept connection that still lives, or a new one."""
+        while True:
+            try:
+                raw = self._readers.get_nowait()
+            except queue.Empty:
+                raw = connect(self.url)
+                raw.execute(_BEGIN_READING)
+                return raw
+            try:
+                raw.execute(_BEGIN_READING)
+                return raw
+            except LOST:
+                raw.close()
+
+    def _end_reading(self, raw: RawConnection) -> None:
+        try:
+            raw.execute(b"ROLLBACK")
+            self._readers.put(raw)
+        except LOST:
+            raw.close()
+
+    def listen(self, tell: Callable[[set[str]], None]) -> Callable[[], None]:
+        """Pass on wake-ups from other processes."""
+        return Listener(self.url, self._name, tell).stop
+
+    def backup(self, target: Path, progress: Callable[[int, int], None]) -> None:
+        """Refused: PostgreSQL has its own tools."""
+        raise errors.InvalidRequest("db", "a PostgreSQL database is backed up with pg_dump")
+
+    def integrity(self) -> list[str]:
+        """Rows that refer to nothing; PostgreSQL guards its own files."""
+        with _reached(), contextlib.closing(connect(self.url)) as raw:
+            return [
+                f"{table} row {row[0]} refers to a missing {target}"
+                for table, key, column, target in _REFERENCES
+                for row in raw.execute(
+                    f"SELECT {key} FROM {table} LEFT JOIN {target} USING ({column})"
+                    f" WHERE {target}.{column} IS NULL ORDER BY {key} LIMIT 100".encode()
+                )
+            ]
+
+    def close(self) -> None:
+        """Close every connection."""
+        while not self._readers.empty():
+            self._readers.get().close()
+
+
+@contextlib.contextmanager
+def _reached() -> Iterator[None]:
+    try:
+        yield
+    except LOST as error:
+        raise errors.Unavailable(f"the database cannot be reached: {error}".strip()) from error
+
+
+def _applied(raw: RawConnection) -> int:
+    if raw.execute("SELECT to_regclass('schema_migrations')").fetchone() == (None,):
+        return 0
+    row = raw.execute("SELECT coalesce(max(number), 0) FROM schema_migrations").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _take(raw: RawConnection, number: int, name: str, text: str) -> bool:
+    if _applied(raw) >= number:
+        return False
+    with raw.transaction():
+        raw.execute(TURN)
+        if _applied(raw) >= number:  # another process was quicker
+            return False
+        raw.execute(_MIGRATIONS_TABLE)
+        raw.execute(text.encode())
+        raw.execute("INSERT INTO schema_migrations VALUES (%s, %s)", (number, name))
+    return True

@@ -1,0 +1,18 @@
+-- name: insert_event
+-- One line of history.
+INSERT INTO events (at, kind, job_number, data)
+SELECT at, kind, job_number, data FROM json_populate_recordset(CAST(NULL AS events), CAST(:rows AS json));
+
+-- name: events_after
+-- What happened after a line of history.
+SELECT e.seq, e.at, e.kind, e.job_number, e.data, j.job_id FROM events e LEFT JOIN jobs j ON j.number = e.job_number
+WHERE e.seq > :seq ORDER BY e.seq LIMIT :count;
+
+-- name: events_of_job
+-- A job's timeline.
+SELECT e.seq, e.at, e.kind, e.job_number, e.data, j.job_id FROM events e JOIN jobs j ON j.number = e.job_number
+WHERE e.job_number = :number AND e.seq > :seq ORDER BY e.seq LIMIT :count;
+
+-- name: event_bounds
+-- The first and the last line there is.
+SELECT coalesce(min(seq), 0) AS first, coalesce(max(seq), 0) AS last FROM events;

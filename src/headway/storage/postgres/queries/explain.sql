@@ -1,0 +1,56 @@
+-- name: places_in_queue
+-- Where some jobs stand among all that wait, counted up to a bound.
+SELECT number, place FROM (
+    SELECT number, row_number() OVER (ORDER BY priority DESC, position, number) AS place FROM (
+        SELECT number, priority, position FROM jobs
+        WHERE phase = 0
+        ORDER BY priority DESC, position, number LIMIT :bound) first_ones) placed
+WHERE number IN (SELECT value FROM numbers_in(:numbers));
+
+-- name: ready_before
+-- How many of the first jobs of a lane stand before a place in the queue.
+SELECT count(*) AS count FROM (
+    SELECT number, priority, position FROM jobs
+    WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL
+    ORDER BY priority DESC, position, number LIMIT :bound) first_ones
+WHERE priority > :priority
+OR (priority = :priority AND (position < :position OR (position = :position AND number < :number)));
+
+-- name: job_at_place
+-- The job at a place of the queue, counted from 0.
+SELECT number, priority, position FROM jobs
+WHERE phase = 0
+AND number <> :except
+ORDER BY priority DESC, position, number LIMIT 1 OFFSET :skip;
+
+-- name: queue_after
+-- A stretch of the queue in dispatch order, after a place.
+SELECT number FROM jobs
+WHERE phase = 0
+AND priority <= :priority AND (priority < :priority OR position > :position
+    OR (position = :position AND number > :number))
+ORDER BY priority DESC, position, number LIMIT :count;
+
+-- name: shown_numbers
+-- The jobs that the graph shows unless all are wanted: what is active, and what is blocked.
+SELECT number FROM jobs WHERE finished_at IS NULL
+UNION ALL
+SELECT number FROM jobs WHERE finished_at IS NOT NULL AND status = 'BLOCKED_BY_DEPENDENCY'
+UNION ALL
+SELECT number FROM jobs WHERE finished_at IS NOT NULL AND status = 'BLOCKED_BY_APPROVAL'
+ORDER BY number DESC LIMIT :count;
+
+-- name: newest_numbers
+-- The newest jobs, whatever became of them.
+SELECT number FROM jobs ORDER BY number DESC LIMIT :count;
+
+-- name: marker
+-- One custom artifact, with who made it.
+SELECT m.artifact, m.created_at, m.job_number, j.job_id FROM markers m
+LEFT JOIN jobs j ON j.number = m.job_number WHERE m.artifact = :artifact;
+
+-- name: markers_after
+-- Custom artifacts by name, with who made them.
+SELECT m.artifact, m.created_at, m.job_number, j.job_id FROM markers m
+LEFT JOIN jobs j ON j.number = m.job_number
+WHERE m.artifact > :after ORDER BY m.artifact LIMIT :count;

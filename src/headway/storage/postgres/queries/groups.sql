@@ -1,0 +1,39 @@
+-- name: group_by_id
+-- One group.
+SELECT * FROM groups WHERE group_id = :group_id;
+
+-- name: insert_group
+-- A new group.
+INSERT INTO groups (group_id, name, mode, on_failure, created_at)
+VALUES (:group_id, :name, :mode, :on_failure, :created_at);
+
+-- name: end_group
+-- Every member has ended.
+UPDATE groups SET ended_at = :ended_at WHERE group_id = :group_id;
+
+-- name: reopen_group
+-- A member runs again.
+UPDATE groups SET ended_at = NULL WHERE group_id = :group_id;
+
+-- name: group_members
+-- The jobs of a group in order, retries included.
+SELECT number, job_id, chain, status, group_place FROM jobs WHERE group_id = :group_id ORDER BY group_place, number;
+
+-- name: members_of_groups
+-- The first link of every member of some groups, in order.
+SELECT group_id, number, job_id, chain FROM jobs
+WHERE group_id IN (SELECT value FROM words_in(:group_ids)) AND retry_of IS NULL
+ORDER BY group_id, group_place, number;
+
+-- name: groups
+-- Groups, newest first. The letter g sorts after every id.
+SELECT * FROM groups WHERE group_id < coalesce(:before, 'g') ORDER BY group_id DESC LIMIT :count;
+
+-- name: move_member
+-- A member that has not started gets another place in its group and in the queue.
+UPDATE jobs SET group_place = :group_place, position = :position, terms = :terms, open_deps = :open_deps
+WHERE number = :number;
+
+-- name: remove_member_dependency
+-- A member no longer comes after the one that was before it.
+DELETE FROM dependencies WHERE job_number = :job_number AND chain = :chain AND policy = 'finished';

@@ -1,0 +1,159 @@
+-- name: place_lock_waiters
+-- Those who wait for locks stand where their jobs stand in the queue.
+UPDATE lock_waiters SET position = (SELECT position FROM jobs WHERE number = job_number)
+WHERE priority = :priority;
+
+-- name: chain_members
+-- All links of some chains, the first ones too.
+SELECT * FROM jobs WHERE number IN (SELECT value FROM numbers_in(:chains)) AND chain = number
+UNION ALL
+SELECT * FROM jobs WHERE chain IN (SELECT value FROM numbers_in(:chains)) AND retry_of IS NOT NULL
+ORDER BY number;
+
+-- name: leave_chain
+-- A retry of an earlier generation is history: neither its chain nor its group is judged by it.
+-- The minus keeps it findable from its first job.
+UPDATE jobs SET chain = -chain, group_id = NULL, group_place = NULL WHERE number = :number;
+
+-- name: ended_from
+-- Jobs that ended like this, by number.
+SELECT number, chain, created_at, finished_at FROM jobs
+WHERE status = :status AND finished_at IS NOT NULL AND number > :after
+ORDER BY number LIMIT :count;
+
+-- name: chains_that_active_jobs_follow
+-- Which of these chains a job that is not over comes after.
+SELECT DISTINCT d.chain FROM dependencies d JOIN jobs j ON j.number = d.job_number
+WHERE d.chain IN (SELECT value FROM numbers_in(:chains)) AND j.finished_at IS NULL;
+
+-- name: artifacts_that_active_jobs_need
+-- Which of these artifacts a job that is not over needs.
+SELECT DISTINCT n.artifact FROM needs n JOIN jobs j ON j.number = n.job_number
+WHERE n.artifact IN (SELECT value FROM words_in(:artifacts)) AND j.finished_at IS NULL;
+
+-- name: groups_in_use
+-- Which of these groups have a member that is not over, or not for long enough.
+SELECT DISTINCT group_id FROM jobs
+WHERE group_id IN (SELECT value FROM words_in(:group_ids))
+AND (finished_at IS NULL OR finished_at > :until);
+
+-- name: jobs_with_undelivered_messages
+-- For which of these jobs somebody is still to be told.
+SELECT DISTINCT job_number FROM deliveries
+WHERE job_number IN (SELECT value FROM numbers_in(:numbers)) AND status = 'PENDING';
+
+-- name: payloads_of_runs
+-- The runs of some jobs, and which params they had.
+SELECT run_id, payload_id FROM runs WHERE job_number IN (SELECT value FROM numbers_in(:numbers));
+
+-- name: delete_jobs
+-- Collected jobs are gone.
+DELETE FROM jobs WHERE number IN (SELECT value FROM numbers_in(:numbers));
+
+-- name: delete_runs
+-- And their runs.
+DELETE FROM runs WHERE job_number IN (SELECT value FROM numbers_in(:numbers));
+
+-- name: delete_events
+-- And their history.
+DELETE FROM events WHERE job_number IN (SELECT value FROM numbers_in(:numbers));
+
+-- name: delete_deliveries
+-- And the messages about them.
+DELETE FROM deliveries WHERE job_number IN (SELECT value FROM numbers_in(:numbers));
+
+-- name: delete_dependencies
+-- And what they came after.
+DELETE FROM dependencies WHERE job_number IN (SELECT value FROM numbers_in(:numbers));
+
+-- name: delete_payloads
+-- And their params; those that all jobs without params share stay.
+DELETE FROM payloads WHERE payload_id IN (SELECT value FROM numbers_in(:payload_ids)) AND payload_id <> 0;
+
+-- name: delete_tag
+-- And their tags.
+DELETE FROM tags WHERE tag = :tag AND job_number = :job_number;
+
+-- name: delete_need
+-- And what they needed.
+DELETE FROM needs WHERE artifact = :artifact AND job_number = :job_number;
+
+-- name: delete_product
+-- And what they made.
+DELETE FROM produces WHERE artifact = :artifact AND job_number = :job_number;
+
+-- name: delete_empty_groups
+-- Those of these groups that have no members any more are gone too.
+DELETE FROM groups WHERE group_id IN (SELECT value FROM words_in(:group_ids))
+AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.group_id = groups.group_id);
+
+-- name: put_fact
+-- Set a small thing, whatever it was before.
+INSERT INTO facts (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: verify_running_without_lease
+-- A running job has a lease.
+SELECT number AS subject FROM jobs WHERE status = 'RUNNING' AND finished_at IS NULL
+AND number NOT IN (SELECT job_number FROM leases) LIMIT :count;
+
+-- name: verify_running_without_open_run
+-- A running job has an open run, the one it names.
+SELECT j.number AS subject FROM jobs j
+LEFT JOIN runs r ON r.run_id = j.run_id AND r.job_number = j.number
+WHERE j.status = 'RUNNING' AND j.finished_at IS NULL AND (r.run_id IS NULL OR r.status IS NOT NULL) LIMIT :count;
+
+-- name: verify_lease_without_running_job
+-- A lease belongs to a running job and its run.
+SELECT le.lease_id AS subject FROM leases le LEFT JOIN jobs j ON j.number = le.job_number
+WHERE j.number IS NULL OR j.status <> 'RUNNING' OR j.run_id <> le.lease_id LIMIT :count;
+
+-- name: verify_open_run_without_running_job
+-- An open run belongs to a running job.
+SELECT r.run_id AS subject FROM runs r LEFT JOIN jobs j ON j.number = r.job_number
+WHERE r.status IS NULL AND (j.number IS NULL OR j.status <> 'RUNNING') LIMIT :count;
+
+-- name: verify_open_dependencies
+-- The number of open dependencies is what the dependencies say.
+SELECT j.number AS subject FROM jobs j
+WHERE j.open_deps <> (SELECT count(*) FROM dependencies d WHERE d.job_number = j.number AND d.met = 0)
+LIMIT :count;
+
+-- name: verify_lock_without_running_job
+-- Locks are held by running jobs only.
+SELECT lo.key AS subject FROM locks lo LEFT JOIN jobs j ON j.number = lo.job_number
+WHERE j.number IS NULL OR j.status <> 'RUNNING' LIMIT :count;
+
+-- name: verify_conflicting_locks
+-- An exclusive lock has one holder.
+SELECT key AS subject FROM locks GROUP BY key
+HAVING count(*) > 1 AND max(CASE mode WHEN 'exclusive' THEN 1 ELSE 0 END) = 1 LIMIT :count;
+
+-- name: verify_claim_without_worker
+-- A claimed job has a worker and a time at which the claim ends.
+SELECT number AS subject FROM jobs WHERE finished_at IS NULL
+AND status IN ('CLAIMED', 'PREPARING', 'LEASE_PENDING') AND (worker_id IS NULL OR claim_expires_at IS NULL)
+LIMIT :count;
+
+-- name: verify_two_active_links
+-- At most one link of a chain is active.
+SELECT chain AS subject FROM jobs WHERE finished_at IS NULL GROUP BY chain HAVING count(*) > 1 LIMIT :count;
+
+-- name: verify_line_without_waiting
+-- Whoever stands in a line for a lock waits for locks.
+SELECT w.job_number AS subject FROM lock_waiters w LEFT JOIN jobs j ON j.number = w.job_number
+WHERE j.number IS NULL OR j.status <> 'WAITING_ON_LOCKS' OR j.priority <> w.priority OR j.position <> w.position
+LIMIT :count;
+
+-- name: verify_waiting_without_line
+-- Whoever waits for locks stands in a line.
+SELECT number AS subject FROM jobs WHERE status = 'WAITING_ON_LOCKS' AND finished_at IS NULL
+AND number NOT IN (SELECT job_number FROM lock_waiters) LIMIT :count;
+
+-- name: verify_ends
+-- A job ended as its run did.
+SELECT j.number AS subject FROM jobs j LEFT JOIN runs r ON r.run_id = j.run_id
+WHERE j.finished_at IS NOT NULL AND j.status <> coalesce(CASE r.status
+    WHEN 'COMPLETED' THEN 'SUCCEEDED' WHEN 'SKIPPED' THEN 'SKIPPED' WHEN 'FAILED' THEN 'FAILED' END, '')
+AND NOT (j.status = 'TIMEOUT' AND coalesce(r.status, '') = 'FAILED')
+AND j.status NOT IN ('CANCELLED', 'BLOCKED_BY_DEPENDENCY', 'BLOCKED_BY_APPROVAL') LIMIT :count;

@@ -1,0 +1,301 @@
+-- name: allocate
+-- Take so many numbers of each counter; answers the last of each.
+UPDATE counters SET value = value + CASE name
+    WHEN 'job' THEN :jobs WHEN 'position' THEN :positions ELSE :payloads END
+RETURNING name, value;
+
+-- name: lane_by_key
+-- The lane with this key.
+SELECT lane_id FROM lanes WHERE key = :key;
+
+-- name: insert_lane
+-- A lane that no job used before.
+INSERT INTO lanes (key, queue, job_type, cost_units, requires, limits)
+VALUES (:key, :queue, :job_type, :cost_units, :requires, :limits)
+RETURNING lane_id;
+
+-- name: lanes
+-- Every lane there ever was.
+SELECT * FROM lanes;
+
+-- name: lanes_by_id
+-- Some lanes.
+SELECT * FROM lanes WHERE lane_id IN (SELECT value FROM numbers_in(:lane_ids));
+
+-- name: insert_payload
+-- Params of a job.
+INSERT INTO payloads (payload_id, body)
+SELECT payload_id, body FROM json_populate_recordset(CAST(NULL AS payloads), CAST(:rows AS json));
+
+-- name: insert_job
+-- A new job.
+INSERT INTO jobs (
+    number, job_id, lane_id, payload_id, status, priority, position, terms, due_at, scheduled_for, chain,
+    retry_of, attempt, generation, template_id, schedule_id, fire_time, group_id, group_place, open_deps, gated,
+    approval, wait_kind, wait_detail, waited_on, unique_key, idempotency_key, request_hash, dedup_key,
+    created_at, queued_at
+) SELECT
+    number, job_id, lane_id, payload_id, status, priority, position, terms, due_at, scheduled_for, chain,
+    retry_of, attempt, generation, template_id, schedule_id, fire_time, group_id, group_place, open_deps, gated,
+    approval, wait_kind, wait_detail, waited_on, unique_key, idempotency_key, request_hash, dedup_key,
+    created_at, queued_at
+FROM json_populate_recordset(CAST(NULL AS jobs), CAST(:rows AS json));
+
+-- name: insert_tag
+-- A tag of a job.
+INSERT INTO tags (tag, job_number) VALUES (:tag, :job_number);
+
+-- name: job_numbers_by_id
+-- Which numbers the jobs with these ids have.
+SELECT job_id, number FROM jobs WHERE job_id IN (SELECT value FROM words_in(:job_ids));
+
+-- name: job_records
+-- Everything the scheduler decides from, for some jobs.
+SELECT * FROM jobs WHERE number IN (SELECT value FROM numbers_in(:numbers)) ORDER BY number;
+
+-- name: job_views
+-- Everything that is shown, for some jobs.
+SELECT j.*, l.queue, l.job_type, l.cost_units, l.requires, l.limits, p.body AS params,
+    (SELECT job_id FROM jobs WHERE number = j.chain) AS chain_id,
+    (SELECT job_id FROM jobs WHERE number = j.retry_of) AS retry_of_id,
+    (SELECT progress FROM leases WHERE job_number = j.number) AS live_progress
+FROM jobs j JOIN lanes l USING (lane_id) JOIN payloads p USING (payload_id)
+WHERE j.number IN (SELECT value FROM numbers_in(:numbers));
+
+-- name: job_by_idempotency_key
+-- The job that was submitted with this key.
+SELECT number, request_hash FROM jobs WHERE idempotency_key = :key;
+
+-- name: active_job_by_unique_key
+-- The one active job with this key.
+SELECT number FROM jobs WHERE unique_key = :key AND finished_at IS NULL;
+
+-- name: succeeded_since
+-- Which of these keys had a job that succeeded at or after its moment.
+SELECT DISTINCT w.dedup_key FROM json_to_recordset(CAST(:windows AS json)) AS w (dedup_key text, since bigint)
+WHERE EXISTS (
+    SELECT 1 FROM jobs WHERE dedup_key = w.dedup_key AND status = 'SUCCEEDED'
+    AND finished_at >= w.since);
+
+-- name: change_job
+-- New params, priority, position or time of a job that waits.
+UPDATE jobs SET payload_id = :payload_id, priority = :priority, position = :position,
+    scheduled_for = :scheduled_for
+WHERE number = :number;
+
+-- name: admit_job
+-- Where a waiting job stands now, and why.
+UPDATE jobs SET status = r.status, due_at = r.due_at, wait_kind = r.wait_kind, wait_detail = r.wait_detail,
+    waited_on = r.waited_on, queued_at = coalesce(jobs.queued_at, r.queued_at), claim_expires_at = NULL,
+    worker_id = NULL, limited_since = NULL
+FROM json_to_recordset(CAST(:rows AS json)) AS r (
+    number bigint, status text, due_at bigint, wait_kind text, wait_detail text, waited_on text, queued_at bigint)
+WHERE jobs.number = r.number;
+
+-- name: set_open_deps
+-- How many dependencies are not met.
+UPDATE jobs SET open_deps = :open_deps WHERE number = :number;
+
+-- name: lower_open_deps
+-- So many dependencies were met.
+UPDATE jobs SET open_deps = open_deps - r.met
+FROM json_to_recordset(CAST(:rows AS json)) AS r (number bigint, met bigint)
+WHERE jobs.number = r.number;
+
+-- name: without_open_deps
+-- Which of these jobs wait for no other job any more.
+SELECT number FROM jobs WHERE number IN (SELECT value FROM numbers_in(:numbers)) AND open_deps = 0
+AND finished_at IS NULL;
+
+-- name: set_approval
+-- What a person said.
+UPDATE jobs SET approval = :approval WHERE number = :number;
+
+-- name: ready_lanes
+-- The lanes in which a job may start: one index seek for each, however many jobs wait.
+WITH RECURSIVE found (lane_id) AS (
+    SELECT min(lane_id) FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL
+    UNION ALL
+    SELECT (SELECT min(lane_id) FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL
+            AND lane_id > found.lane_id)
+    FROM found WHERE found.lane_id IS NOT NULL
+)
+SELECT lanes.* FROM found JOIN lanes USING (lane_id);
+
+-- name: lane_heads
+-- The first jobs of a lane, in order.
+SELECT number, job_id, lane_id, payload_id, priority, position, terms, attempt, generation, gated, dedup_key,
+    created_at, limited_since, waited_on, chain, template_id
+FROM jobs WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL
+ORDER BY priority DESC, position, number LIMIT :count OFFSET :skip;
+
+-- name: limit_reached
+-- A job at the head of its lane met a full limit.
+UPDATE jobs SET limited_since = :since, waited_on = :waited_on WHERE number = :number;
+
+-- name: start_job
+-- The job runs.
+UPDATE jobs SET status = 'RUNNING', worker_id = r.worker_id, run_id = r.run_id, started_at = r.started_at,
+    claim_expires_at = NULL, wait_kind = NULL, wait_detail = NULL, limited_since = NULL
+FROM json_to_recordset(CAST(:rows AS json)) AS r (number bigint, worker_id text, run_id text, started_at bigint)
+WHERE jobs.number = r.number;
+
+-- name: claim_job
+-- A worker took the job and has not started it.
+UPDATE jobs SET status = :status, worker_id = :worker_id, claim_expires_at = :claim_expires_at,
+    wait_kind = :wait_kind, wait_detail = :wait_detail, denials = :denials, limited_since = :limited_since
+WHERE number = :number;
+
+-- name: end_job
+-- The job has ended.
+UPDATE jobs SET status = r.status, finished_at = r.finished_at, exit_code = r.exit_code,
+    retry_state = r.retry_state, progress = coalesce(r.progress, jobs.progress), wait_kind = r.wait_kind,
+    wait_detail = r.wait_detail, due_at = NULL, claim_expires_at = NULL,
+    started_at = coalesce(jobs.started_at, r.started_at), run_id = coalesce(r.run_id, jobs.run_id)
+FROM json_to_recordset(CAST(:rows AS json)) AS r (
+    number bigint, status text, finished_at bigint, exit_code bigint, retry_state text, progress text,
+    wait_kind text, wait_detail text, started_at bigint, run_id text)
+WHERE jobs.number = r.number;
+
+-- name: request_cancel
+-- A running job is to end.
+UPDATE jobs SET cancel = :cancel WHERE number = :number;
+
+-- name: set_retry_state
+-- What was decided about trying again.
+UPDATE jobs SET retry_state = :retry_state WHERE number = :number;
+
+-- name: chain_links
+-- The links of some chains, oldest first.
+SELECT number, job_id, chain, status, wait_detail, attempt FROM jobs
+WHERE number IN (SELECT value FROM numbers_in(:chains)) AND chain = number
+UNION ALL
+SELECT number, job_id, chain, status, wait_detail, attempt FROM jobs
+WHERE chain IN (SELECT value FROM numbers_in(:chains)) AND retry_of IS NOT NULL
+ORDER BY chain, number;
+
+-- name: due_jobs
+-- Jobs whose time has come.
+SELECT number FROM jobs WHERE due_at <= :now ORDER BY due_at LIMIT :count;
+
+-- name: next_due_job
+-- When the next job's time comes.
+SELECT min(due_at) AS at FROM jobs WHERE due_at IS NOT NULL;
+
+-- name: expired_claims
+-- Claims that no worker turned into a lease in time.
+SELECT number FROM jobs WHERE claim_expires_at <= :now ORDER BY claim_expires_at LIMIT :count;
+
+-- name: next_claim_expiry
+-- When the next claim expires.
+SELECT min(claim_expires_at) AS at FROM jobs WHERE claim_expires_at IS NOT NULL;
+
+-- name: claims_of_worker
+-- What a worker has claimed and not started.
+SELECT number FROM jobs WHERE claim_expires_at IS NOT NULL AND worker_id = :worker_id;
+
+-- name: running_without_lease
+-- Running jobs that no lease covers: only a damaged store has them.
+SELECT number FROM jobs WHERE status = 'RUNNING' AND number NOT IN (SELECT job_number FROM leases);
+
+-- name: without_retry_decision
+-- Failures for which nobody decided whether to try again.
+SELECT number FROM jobs WHERE (status = 'FAILED' OR status = 'TIMEOUT') AND retry_state = 'none' ORDER BY number LIMIT :count;
+
+-- name: retry_of_job
+-- The jobs that try this one again.
+SELECT number FROM jobs WHERE retry_of = :number AND chain = :chain;
+
+-- name: rank_in_queue
+-- How many jobs of the queue stand before this one, counted up to a bound.
+SELECT count(*) AS ahead FROM (
+    SELECT 1 FROM jobs
+    WHERE phase = 0
+    AND (priority > :priority OR (priority = :priority AND (position < :position OR (position = :position AND number < :number))))
+    LIMIT :bound) before;
+
+-- name: queue_from
+-- A stretch of the queue in dispatch order.
+SELECT number, priority, position FROM jobs
+WHERE phase = 0
+ORDER BY priority DESC, position, number LIMIT :count OFFSET :skip;
+
+-- name: band
+-- The waiting jobs of one priority in order.
+SELECT number, position FROM jobs
+WHERE phase = 0
+AND priority = :priority ORDER BY position, number;
+
+-- name: neighbour_before
+-- The job just before a place in its priority.
+SELECT number, position FROM jobs
+WHERE phase = 0
+AND priority = :priority AND (position < :position OR (position = :position AND number < :number))
+AND number <> :except
+ORDER BY position DESC, number DESC LIMIT 1;
+
+-- name: neighbour_after
+-- The job just after a place in its priority.
+SELECT number, position FROM jobs
+WHERE phase = 0
+AND priority = :priority AND (position > :position OR (position = :position AND number > :number))
+AND number <> :except
+ORDER BY position, number LIMIT 1;
+
+-- name: set_position
+-- A new place in the queue.
+UPDATE jobs SET position = :position WHERE number = :number;
+
+-- name: count_waiting
+-- How many jobs wait, by status.
+SELECT status, count(*) AS count FROM jobs
+WHERE phase = 0
+GROUP BY status;
+
+-- name: waiting_by_queue
+-- How many jobs wait in which queue and status, and since when the oldest does.
+SELECT l.queue, j.status, coalesce(j.wait_kind, 'ready') AS reason, count(*) AS count, min(j.created_at) AS oldest
+FROM jobs j JOIN lanes l USING (lane_id)
+WHERE j.phase = 0
+GROUP BY l.queue, j.status, coalesce(j.wait_kind, 'ready');
+
+-- name: totals
+-- How many jobs ever ended in which status.
+SELECT status, count FROM totals;
+
+-- name: add_to_total
+-- More jobs ended in this status.
+INSERT INTO totals (status, count) VALUES (:status, :count)
+ON CONFLICT (status) DO UPDATE SET count = totals.count + excluded.count;
+
+-- name: rewind_job
+-- A new generation of a job: as if it had just been submitted.
+UPDATE jobs SET generation = generation + 1, status = 'QUEUED', attempt = 0, scheduled_for = NULL, due_at = NULL,
+    started_at = NULL, finished_at = NULL, exit_code = NULL, cancel = NULL, worker_id = NULL,
+    claim_expires_at = NULL, denials = 0, run_id = NULL, progress = NULL, retry_state = 'none',
+    wait_kind = NULL, wait_detail = NULL, waited_on = '[]', limited_since = NULL, open_deps = :open_deps,
+    queued_at = NULL, approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END
+WHERE number = :number;
+
+-- name: detach_retry
+-- A retry of an earlier generation leaves its chain, so that the chain starts afresh.
+UPDATE jobs SET chain = number, generation = generation WHERE number = :number;
+
+-- name: active_jobs_of_schedule
+-- Whether a job of this schedule is still active.
+SELECT number FROM jobs WHERE schedule_id = :schedule_id AND finished_at IS NULL LIMIT 1;
+
+-- name: payloads
+-- Some params.
+SELECT payload_id, body FROM payloads WHERE payload_id IN (SELECT value FROM numbers_in(:payload_ids));
+
+-- name: return_claim
+-- A claim led to nothing.
+UPDATE jobs SET status = 'QUEUED', claim_expires_at = NULL, worker_id = NULL, denials = 0, limited_since = NULL,
+    wait_kind = NULL, wait_detail = NULL
+WHERE number = :number;
+
+-- name: open_groups_without_active_members
+-- Groups that nobody marked as ended although every member has.
+SELECT group_id FROM groups WHERE ended_at IS NULL AND NOT EXISTS (
+    SELECT 1 FROM jobs WHERE jobs.group_id = groups.group_id AND jobs.finished_at IS NULL);

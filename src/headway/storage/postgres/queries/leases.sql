@@ -1,0 +1,72 @@
+-- name: grant_lease
+-- Permission to run a job for a while.
+INSERT INTO leases (lease_id, job_number, lane_id, worker_id, ttl_ms, granted_at, expires_at, deadline)
+SELECT run_id, number, lane_id, worker_id, ttl_ms, started_at, expires_at, deadline
+FROM json_to_recordset(CAST(:rows AS json)) AS r (
+    run_id text, number bigint, lane_id bigint, worker_id text, ttl_ms bigint, started_at bigint,
+    expires_at bigint, deadline bigint);
+
+-- name: consume_leases
+-- Ending a run takes its lease first: no row means that the lease was lost.
+DELETE FROM leases WHERE lease_id IN (SELECT value FROM words_in(:lease_ids)) AND worker_id = :worker_id
+RETURNING lease_id, job_number, progress;
+
+-- name: abandon_leases
+-- The worker is gone or too late: its leases are taken from it.
+DELETE FROM leases WHERE lease_id IN (SELECT value FROM words_in(:lease_ids))
+RETURNING lease_id, job_number, progress;
+
+-- name: leases_by_id
+-- Some live leases.
+SELECT le.*, j.cancel, j.job_id, l.cost_units FROM leases le JOIN jobs j ON j.number = le.job_number
+JOIN lanes l ON l.lane_id = le.lane_id
+WHERE le.lease_id IN (SELECT value FROM words_in(:lease_ids));
+
+-- name: lease_of_job
+-- The live lease of a job.
+SELECT * FROM leases WHERE job_number = :number;
+
+-- name: ended_lease
+-- A lease that is over, as its run remembers it.
+SELECT r.run_id AS lease_id, j.job_id, r.worker_id, l.cost_units, r.ttl_ms, r.started_at AS granted_at,
+    r.finished_at AS expires_at, r.lease_state
+FROM runs r JOIN jobs j ON j.number = r.job_number JOIN lanes l USING (lane_id)
+WHERE r.run_id = :lease_id AND r.lease_state IS NOT NULL;
+
+-- name: renew_lease
+-- A heartbeat.
+UPDATE leases SET expires_at = r.expires_at, progress = coalesce(r.progress, leases.progress)
+FROM json_to_recordset(CAST(:rows AS json)) AS r (lease_id text, expires_at bigint, progress text)
+WHERE leases.lease_id = r.lease_id;
+
+-- name: expired_leases
+-- Leases that nobody renewed in time.
+SELECT lease_id, job_number, worker_id, expires_at, deadline FROM leases
+WHERE expires_at <= :now ORDER BY expires_at LIMIT :count;
+
+-- name: next_lease_expiry
+-- When the next lease expires.
+SELECT min(expires_at) AS at FROM leases;
+
+-- name: used_by_lane
+-- How many live leases each lane has: what is used of every limit follows from it.
+SELECT lane_id, count(*) AS count FROM leases GROUP BY lane_id;
+
+-- name: live_leases
+-- Every live lease with its job and lane.
+SELECT le.*, j.job_id, j.started_at, l.queue, l.job_type, l.cost_units, l.requires, l.limits
+FROM leases le JOIN jobs j ON j.number = le.job_number JOIN lanes l ON l.lane_id = le.lane_id
+ORDER BY le.granted_at, le.lease_id;
+
+-- name: leases_of_worker
+-- What a worker holds.
+SELECT lease_id, job_number FROM leases WHERE worker_id = :worker_id ORDER BY lease_id;
+
+-- name: prolong_leases
+-- After a restart, workers elsewhere get at least one time-to-live to come back.
+UPDATE leases SET expires_at = greatest(expires_at, :now + ttl_ms)
+WHERE worker_id NOT IN (SELECT value FROM words_in(:except_workers));
+
+-- name: next_reservation_expiry
+-- When the active reservation ends by itself.
+SELECT min(expires_at) AS at FROM reservations WHERE state = 'ACTIVE';

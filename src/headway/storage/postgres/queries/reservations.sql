@@ -1,0 +1,43 @@
+-- name: active_reservation
+-- Who holds the next slot.
+SELECT * FROM reservations WHERE state = 'ACTIVE';
+
+-- name: reservation_by_id
+-- One reservation.
+SELECT * FROM reservations WHERE reservation_id = :reservation_id;
+
+-- name: insert_reservation
+-- Somebody reserves the next slot.
+INSERT INTO reservations (reservation_id, reserved_by, server, state, created_at, expires_at)
+VALUES (:reservation_id, :reserved_by, :server, 'ACTIVE', :created_at, :expires_at);
+
+-- name: run_reservation
+-- The direct request has its slot: the queue may use the others.
+UPDATE reservations SET running = 1 WHERE reservation_id = :reservation_id AND state = 'ACTIVE';
+
+-- name: renew_reservation
+-- Its holder lives.
+UPDATE reservations SET expires_at = :expires_at WHERE reservation_id = :reservation_id AND state = 'ACTIVE';
+
+-- name: end_reservation
+-- The slot is free again.
+UPDATE reservations SET state = :state, ended_at = :ended_at
+WHERE reservation_id = :reservation_id AND state = 'ACTIVE';
+
+-- name: expire_reservations
+-- Whoever did not renew in time has lost the slot.
+UPDATE reservations SET state = 'EXPIRED', ended_at = :now WHERE state = 'ACTIVE' AND expires_at <= :now;
+
+-- name: active_reservations_elsewhere
+-- Slots that are held for servers other than these.
+SELECT reservation_id FROM reservations WHERE state = 'ACTIVE'
+AND (server IS NULL OR server NOT IN (SELECT value FROM words_in(:servers)));
+
+-- name: reservations
+-- Reservations, newest first. The letter g sorts after every id.
+SELECT * FROM reservations WHERE reservation_id < coalesce(:before, 'g') ORDER BY reservation_id DESC LIMIT :count;
+
+-- name: insert_direct_request
+-- The audit record of a direct request.
+INSERT INTO direct_requests (request_id, job_type, status, error, waited_ms, duration_ms, created_at)
+VALUES (:request_id, :job_type, :status, :error, :waited_ms, :duration_ms, :created_at);

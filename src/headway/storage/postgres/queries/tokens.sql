@@ -1,0 +1,20 @@
+-- name: token_by_digest
+-- The token that has this digest.
+SELECT * FROM tokens WHERE digest = :digest AND revoked_at IS NULL;
+
+-- name: insert_token
+-- A new token.
+INSERT INTO tokens (token_id, name, role, digest, created_at) VALUES (:token_id, :name, :role, :digest, :created_at);
+
+-- name: revoke_token
+-- A token is good for nothing any more.
+UPDATE tokens SET revoked_at = :revoked_at WHERE token_id = :token_id AND revoked_at IS NULL;
+
+-- name: token_by_id
+-- One token.
+SELECT token_id, name, role, created_at, revoked_at FROM tokens WHERE token_id = :token_id;
+
+-- name: tokens
+-- Tokens, newest first. The letter g sorts after every id.
+SELECT token_id, name, role, created_at, revoked_at FROM tokens
+WHERE token_id < coalesce(:before, 'g') ORDER BY token_id DESC LIMIT :count;

@@ -1,0 +1,87 @@
+-- name: webhooks
+-- Every registered endpoint.
+SELECT * FROM webhooks ORDER BY webhook_id DESC;
+
+-- name: webhooks_before
+-- Registered endpoints, newest first. The letter g sorts after every id.
+SELECT * FROM webhooks WHERE webhook_id < coalesce(:before, 'g') ORDER BY webhook_id DESC LIMIT :count;
+
+-- name: webhook_by_id
+-- One endpoint.
+SELECT * FROM webhooks WHERE webhook_id = :webhook_id;
+
+-- name: insert_webhook
+-- A new endpoint.
+INSERT INTO webhooks (webhook_id, url, events, secret, created_at)
+VALUES (:webhook_id, :url, :events, :secret, :created_at);
+
+-- name: remove_webhook
+-- An endpoint is gone; what was not delivered to it fails.
+DELETE FROM webhooks WHERE webhook_id = :webhook_id;
+
+-- name: fail_deliveries_of_webhook
+-- Nothing more is sent to an endpoint that was removed.
+UPDATE deliveries SET status = 'FAILED', due_at = NULL, last_error = 'the webhook was removed'
+WHERE webhook_id = :webhook_id AND status = 'PENDING';
+
+-- name: insert_delivery
+-- A message to be sent.
+INSERT INTO deliveries (delivery_id, webhook_id, url, event, job_number, job_id, status, due_at, payload, created_at)
+VALUES (:delivery_id, :webhook_id, :url, :event, :job_number, :job_id, 'PENDING', :due_at, :payload, :created_at);
+
+-- name: due_deliveries
+-- Messages whose turn has come, without those to origins that take no more just now.
+SELECT d.delivery_id, d.url FROM deliveries d
+WHERE d.due_at <= :now AND NOT EXISTS (
+    SELECT 1 FROM words_in(:full_origins) o
+    WHERE substr(d.url, 1, length(o.value)) = o.value
+    AND substr(d.url, length(o.value) + 1, 1) IN ('', '/', '?', '#'))
+ORDER BY d.due_at, d.delivery_id LIMIT :count;
+
+-- name: take_delivery
+-- This server tries a message: nobody else does until the moment given.
+UPDATE deliveries SET due_at = :until WHERE delivery_id = :delivery_id AND due_at <= :now;
+
+-- name: deliveries_to_send
+-- What has to be known to send some messages.
+SELECT d.delivery_id, d.webhook_id, d.url, d.payload, d.attempts, w.secret
+FROM deliveries d LEFT JOIN webhooks w USING (webhook_id)
+WHERE d.delivery_id IN (SELECT value FROM words_in(:delivery_ids)) ORDER BY d.delivery_id;
+
+-- name: record_delivery
+-- How a try went, unless that is no longer of interest: the webhook is gone, or it is another try's turn.
+UPDATE deliveries SET status = :status, attempts = :attempts, due_at = :due_at, last_error = :last_error,
+    response_status = :response_status, delivered_at = :delivered_at
+WHERE delivery_id = :delivery_id AND status = 'PENDING' AND attempts = :attempts - 1;
+
+-- name: redeliver
+-- A message that was delivered or given up is sent afresh.
+UPDATE deliveries SET status = 'PENDING', attempts = 0, due_at = :due_at, delivered_at = NULL
+WHERE delivery_id = :delivery_id AND status <> 'PENDING';
+
+-- name: next_delivery_after
+-- When the next message is due that is not due yet.
+SELECT min(due_at) AS at FROM deliveries WHERE due_at > :now;
+
+-- name: deliveries
+-- Messages, newest first, perhaps of one status or job. The letter g sorts after every id.
+SELECT * FROM deliveries
+WHERE delivery_id < coalesce(:before, 'g') AND status = coalesce(:status, status)
+AND job_id = coalesce(:job_id, job_id)
+ORDER BY delivery_id DESC LIMIT :count;
+
+-- name: delivery_by_id
+-- One message.
+SELECT * FROM deliveries WHERE delivery_id = :delivery_id;
+
+-- name: count_deliveries
+-- How many messages are in which state.
+SELECT status, count(*) AS count FROM deliveries GROUP BY status;
+
+-- name: fact
+-- A small thing that was set once.
+SELECT value FROM facts WHERE name = :name;
+
+-- name: set_fact
+-- Set a small thing, unless it is set.
+INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;

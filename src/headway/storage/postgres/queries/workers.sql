@@ -1,0 +1,25 @@
+-- name: see_worker
+-- A worker says that it is there.
+INSERT INTO workers (worker_id, host, pid, process_started, built_in, abilities, slots, first_seen, last_seen)
+VALUES (:worker_id, :host, :pid, :process_started, :built_in, :abilities, :slots, :now, :now)
+ON CONFLICT (worker_id) DO UPDATE SET host = excluded.host, pid = excluded.pid,
+    process_started = excluded.process_started, abilities = excluded.abilities, slots = excluded.slots,
+    last_seen = excluded.last_seen;
+
+-- name: touch_worker
+-- A worker was heard of.
+UPDATE workers SET last_seen = :now WHERE worker_id = :worker_id;
+
+-- name: workers
+-- Every worker that is known.
+SELECT * FROM workers ORDER BY worker_id;
+
+-- name: remove_worker
+-- A worker has gone.
+DELETE FROM workers WHERE worker_id = :worker_id;
+
+-- name: held_by_worker
+-- Which jobs each worker holds.
+SELECT le.worker_id, j.job_id FROM leases le JOIN jobs j ON j.number = le.job_number
+UNION ALL
+SELECT worker_id, job_id FROM jobs WHERE claim_expires_at IS NOT NULL;

@@ -1,0 +1,81 @@
+"""The operations on queue, limits, artifacts, workers and history, as a client asks for them."""
+
+import pytest
+from tests.helpers import ask, claim, finish, submit
+from tests.scheduler.asking import register, submit_all
+
+from headway.api import artifacts, events_list, explain, graph, limits, queue, workers
+from headway.api.operation import Paging
+from headway.domain import errors
+from headway.domain.runs import RunStatus
+from headway.scheduler.scheduler import Scheduler
+
+
+def test_the_queue_is_listed_page_by_page_in_dispatch_order(scheduler: Scheduler) -> None:
+    submit_all(scheduler, {}, {"priority": 5}, {}, {"priority": -5}, {})
+    found: list[int] = []
+    cursor = None
+    while True:
+        page = ask(queue.list_queue, scheduler, query=Paging(limit=2, cursor=cursor))
+        found += [job.number for job in page.items]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert found == [2, 1, 3, 5, 4]
+
+
+def test_jobs_are_moved_approved_and_retried(scheduler: Scheduler) -> None:
+    submit_all(scheduler, {}, {"approval": True}, {"retry_policy": {"max_attempts": 0}})
+    moved = ask(queue.move_job, scheduler, body=queue.MoveBody(before=1), id="3")
+    assert moved.queue_position == 1
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    report = ask(queue.retry_job, scheduler, body=queue.RetryBody(), id="3")
+    assert report.requested_job == moved.job_id
+    approved = ask(queue.approve_job, scheduler, body=queue.ReasonBody(reason="fine"), id="2")
+    assert approved.approval == "APPROVED"
+    page = ask(queue.reorder_queue, scheduler, body=queue.ReorderBody(order=[2, 1, 3]))
+    assert [job.queue_position for job in page.items] == [1, 2, 3]
+
+
+def test_pauses_are_shown_until_they_are_lifted(scheduler: Scheduler) -> None:
+    status = ask(queue.pause_queue, scheduler, body=queue.PauseBody(queue="slow"))
+    assert [(one.queue, one.job_type) for one in status.paused] == [("slow", None)]
+    assert ask(queue.resume_queue, scheduler, body=queue.PauseBody()).paused == ()
+
+
+def test_a_limit_is_made_used_and_removed(scheduler: Scheduler) -> None:
+    body = limits.LimitBody(size=2, rate="5/min")
+    assert ask(limits.put_limit, scheduler, body=body, name="gpu").used == 0
+    submit(scheduler, limits={"gpu": 2})
+    started = claim(scheduler)
+    found = ask(limits.get_limit, scheduler, name="gpu")
+    assert (found.used, found.started) == (2, 2)
+    with pytest.raises(errors.Conflict):
+        ask(limits.delete_limit, scheduler, name="gpu")
+    finish(scheduler, started)
+    ask(limits.delete_limit, scheduler, name="gpu")
+    assert [one.name for one in ask(limits.list_limits, scheduler).items] == ["capacity"]
+
+
+@pytest.mark.parametrize("body", [{}, {"size": -1}, {"rate": "often"}])
+def test_a_limit_of_nonsense_is_refused(scheduler: Scheduler, body: dict[str, object]) -> None:
+    wanted = limits.LimitBody(**body)  # type: ignore[arg-type]
+    with pytest.raises(errors.InvalidRequest):
+        ask(limits.put_limit, scheduler, body=wanted, name="gpu")
+
+
+def test_artifacts_workers_graph_and_history_are_answered(scheduler: Scheduler) -> None:
+    register(scheduler)
+    submit(scheduler)
+    ask(artifacts.put_artifact, scheduler, type="model", key="a/b")
+    page = ask(artifacts.list_artifacts, scheduler, query=Paging())
+    assert [one.artifact for one in page.items] == ["custom:model:a/b"]
+    ask(artifacts.delete_artifact, scheduler, type="model", key="a/b")
+    with pytest.raises(errors.NotFound):
+        ask(artifacts.get_artifact, scheduler, type="model", key="a/b")
+    assert [one.alive for one in ask(workers.list_workers, scheduler).items] == [True]
+    assert len(ask(graph.get_graph, scheduler, query=graph.GraphQuery(all="")).nodes) == 1
+    assert len(ask(explain.why, scheduler, id="1").gates) == 9
+    assert ask(explain.get_scheduler_status, scheduler).queue_length == 1
+    first = ask(events_list.list_events, scheduler, query=events_list.EventQuery(limit=1))
+    assert [event.kind for event in first.items] == ["job.submitted"]
