@@ -83,7 +83,7 @@ def __getattr__(name: str) -> Any:
 
 
 def connect(url: str | None = None, token: str | None = None, data: str | None = None) -> "Client":
-    """A client: to the server at a URL or found in the data directory, otherwise straight to the database."""
+    """A client of the server that is named or found, otherwise straight to the database."""
     from headway import settings, wiring
 
     return wiring.connect(settings.load({"url": url, "token": token, "data": data}))

@@ -46,7 +46,9 @@ class LockRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     mode: Mode = Mode.EXCLUSIVE
 
 
-class JobRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class JobRequest(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """The body of a submit. Everything that is left out comes from the template or the defaults."""
 
     job_type: str | None = None
@@ -77,7 +79,9 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     tags: tuple[str, ...] = ()
 
 
-class BatchJobRequest(JobRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BatchJobRequest(
+    JobRequest, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """A job of a batch, which others of the batch may name by its ref."""
 
     ref: str | None = None

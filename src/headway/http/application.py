@@ -159,6 +159,8 @@ class Application:
         )
 
     async def _run_direct(self, exchange: Exchange) -> None:
+        if self.state.stopping:
+            raise errors.Stopping()
         job_type = exchange.path.removeprefix("/api/direct/")
         body = table.decode(await exchange.body(self._limit(exchange.path)), DirectBody)
         answer = await self._unless_gone(exchange, self._direct.run(job_type, body))

@@ -39,7 +39,9 @@ class ClaimDesk:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
-        self._waiters: dict[_Waiter, None] = {}
+        self._new: list[_Waiter] = []
+        self._waiting: dict[_Waiter, None] = {}
+        self._work_came = False
         self._poke = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stop_listening: Callable[[], None] | None = None
@@ -51,20 +53,23 @@ class ClaimDesk:
 
         def tell() -> None:
             with contextlib.suppress(RuntimeError):  # the loop is already closed
-                loop.call_soon_threadsafe(self._poke.set)
+                loop.call_soon_threadsafe(self._wake)
 
         self._stop_listening = self._scheduler.store.wakeups.listen(READY, tell)
         self._task = asyncio.create_task(self._loop())
 
+    def _wake(self) -> None:
+        self._work_came = True
+        self._poke.set()
+
     async def stop(self) -> None:
-        """Send everybody home, after those who are being served have what they came for."""
+        """Send everybody home."""
         self.open = False
         if self._stop_listening is not None:
             self._stop_listening()
-        self._poke.set()
         if self._task is not None:
-            await self._task
-        for waiter in self._waiters:
+            self._task.cancel()
+        for waiter in (*self._new, *self._waiting):
             if not waiter.answer.done():
                 waiter.answer.set_result(None)
 
@@ -73,47 +78,44 @@ class ClaimDesk:
         if not self.open:
             raise errors.Stopping()
         waiter = _Waiter(body, read_claim(body), asyncio.get_running_loop().create_future())
-        self._waiters[waiter] = None
+        self._new.append(waiter)
         self._poke.set()
         try:
             wait_s = min(body.wait_s, LONGEST_WAIT_S)
-            if wait_s <= 0:
-                return await self._serve_once(waiter)
-            return await asyncio.wait_for(asyncio.shield(waiter.answer), wait_s)
+            return await asyncio.wait_for(asyncio.shield(waiter.answer), wait_s or None)
         except TimeoutError:
             return await self._leave(waiter)
         finally:
-            self._waiters.pop(waiter, None)
-
-    async def _serve_once(self, waiter: _Waiter) -> Claimed | None:
-        self._waiters.pop(waiter, None)
-        answers = await self._ask([waiter])
-        return answers.get(waiter)
+            waiter.leaving = True
+            self._waiting.pop(waiter, None)
 
     async def _leave(self, waiter: _Waiter) -> Claimed | None:
-        """Time is up; what was claimed for this worker in the same moment is still its own."""
-        if waiter in self._waiters:
-            del self._waiters[waiter]
-            return None
+        """Time is up; what is claimed for this worker in the same moment is still its own."""
         waiter.leaving = True
+        if waiter in self._waiting:
+            return None
         return await waiter.answer
 
     async def _loop(self) -> None:
-        while self.open:
-            with contextlib.suppress(TimeoutError):
+        while True:
+            try:
                 await asyncio.wait_for(self._poke.wait(), SAFETY_POLL_S)
+            except TimeoutError:
+                self._work_came = True
             self._poke.clear()
-            if self.open and self._waiters:
-                await self._serve()
+            waiters, self._new = self._new, []
+            if self._work_came:
+                self._work_came = False
+                waiters = [*self._waiting, *waiters]
+                self._waiting.clear()
+            if waiters:
+                await self._serve(waiters)
 
-    async def _serve(self) -> None:
-        waiters = [waiter for waiter in self._waiters if not waiter.answer.done()]
-        for waiter in waiters:  # taken: nobody else answers them meanwhile
-            del self._waiters[waiter]
+    async def _serve(self, waiters: list[_Waiter]) -> None:
+        """Ask for these; whoever gets nothing waits on, unless its time is up."""
         try:
             answers = await self._ask(waiters)
-        except Exception as error:
-            log.warning("%d workers could not be served: %r", len(waiters), error)
+        except errors.HeadwayError as error:
             for waiter in waiters:
                 if not waiter.answer.done():
                     waiter.answer.set_exception(error)
@@ -122,10 +124,10 @@ class ClaimDesk:
             got = answers.get(waiter)
             if waiter.answer.done():
                 continue
-            if got is not None or waiter.leaving:
+            if got is not None or waiter.leaving or waiter.body.wait_s <= 0:
                 waiter.answer.set_result(got)
             else:
-                self._waiters[waiter] = None
+                self._waiting[waiter] = None
 
     async def _ask(self, waiters: list[_Waiter]) -> dict[_Waiter, Claimed]:
         work = self._scheduler.store.write_later(lambda tx: self._claim_all(tx, waiters))

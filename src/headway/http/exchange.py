@@ -84,7 +84,13 @@ class Exchange:
     async def stream(self, content_type: bytes, parts: AsyncIterator[bytes]) -> None:
         """Answer piece by piece."""
         await self._start(
-            200, content_type, ((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no"))
+            200,
+            content_type,
+            (
+                (b"cache-control", b"no-store"),
+                (b"x-accel-buffering", b"no"),
+                (b"content-encoding", b"identity"),  # compressing would hold pieces back
+            ),
         )
         sending = asyncio.ensure_future(self._send_parts(parts))
         leaving = asyncio.ensure_future(self._until_gone())

@@ -106,6 +106,7 @@ class Server:
 
     async def _wind_down(self) -> None:
         """Stop dispatching, let running work end, keep answering meanwhile."""
+        self._worker.retire()
         self._state.stopping = True
         await self.application.close_desks()
         finished = await asyncio.to_thread(self._worker.stop, self._grace_s)

@@ -14,7 +14,7 @@ from headway.storage.events import Chronicle
 from headway.storage.transaction import Transaction
 
 if TYPE_CHECKING:
-    from headway.scheduler.dispatch import Candidate
+    from headway.scheduler.picking import Candidate
 
 
 def is_duplicate(tx: Transaction, candidate: "Candidate") -> bool:

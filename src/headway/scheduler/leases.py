@@ -14,8 +14,8 @@ from headway.domain.limits import Room
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
 from headway.scheduler import admit, finish, settle, start
-from headway.scheduler.dispatch import Candidate, ClaimRequest
 from headway.scheduler.facts import gather
+from headway.scheduler.picking import Candidate, ClaimRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, limits, records
 from headway.storage.events import Chronicle

@@ -9,7 +9,7 @@ import msgspec
 from headway.domain import retries
 from headway.domain.leases import LeaseState
 from headway.domain.runs import Outcome, RunStatus
-from headway.scheduler import direct, explain, finish, settle
+from headway.scheduler import direct, explain, finish, leases, settle
 from headway.scheduler.endings import Ended
 from headway.scheduler.insert import insert
 from headway.scheduler.retry_jobs import retry_job
@@ -68,11 +68,17 @@ def _bury(
 ) -> int:
     """Fail what a dead worker was running, then forget the worker."""
     failed = 0
-    while leases := scheduler.store.read(lambda tx: _leases(tx, worker_id)):
-        end_orphans([row["lease_id"] for row in leases])
-        failed += scheduler.store.write(partial(_fail_runs, scheduler, leases))
-    scheduler.store.write(lambda tx: tx.do("remove_worker", worker_id=worker_id))
+    while held := scheduler.store.read(lambda tx: _leases(tx, worker_id)):
+        end_orphans([row["lease_id"] for row in held])
+        failed += scheduler.store.write(partial(_fail_runs, scheduler, held))
+    scheduler.store.write(lambda tx: _forget(scheduler, tx, worker_id))
     return failed
+
+
+def _forget(scheduler: Scheduler, tx: Transaction, worker_id: str) -> None:
+    claimed = [row["number"] for row in tx.rows("claims_of_worker", worker_id=worker_id)]
+    leases.give_back(scheduler, tx, claimed)
+    tx.do("remove_worker", worker_id=worker_id)
 
 
 def _until_none(scheduler: Scheduler, step: Callable[[Scheduler, Transaction], int]) -> int:
@@ -94,10 +100,10 @@ def _leases(tx: Transaction, worker_id: str) -> Sequence[Row]:
     return tx.rows("leases_of_worker", worker_id=worker_id)[:BATCH]
 
 
-def _fail_runs(scheduler: Scheduler, leases: Sequence[Row], tx: Transaction) -> int:
+def _fail_runs(scheduler: Scheduler, held: Sequence[Row], tx: Transaction) -> int:
     chronicle = Chronicle(tx)
     outcome = Outcome(status=RunStatus.FAILED, error=CRASHED)
-    ended = finish.abandon(scheduler, tx, chronicle, leases, outcome)
+    ended = finish.abandon(scheduler, tx, chronicle, held, outcome)
     chronicle.write()
     return len(ended)
 

@@ -109,7 +109,7 @@ def _earlier(tx: Transaction, plans: Iterable[Plan]) -> dict[str, tuple[str, int
             job = jobs.read_one(tx, name)
         except errors.NotFound:
             raise errors.UnknownReference("after", "job", name) from None
-        found[name] = (job.job_id, job.chain)
+        found[name] = (job.job_id, abs(job.chain))
     return found
 
 

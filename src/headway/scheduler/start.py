@@ -14,7 +14,7 @@ from headway.storage.events import Chronicle
 from headway.storage.transaction import DUE, Transaction
 
 if TYPE_CHECKING:
-    from headway.scheduler.dispatch import Candidate, ClaimRequest
+    from headway.scheduler.picking import Candidate, ClaimRequest
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +126,12 @@ def _row(
 
 def _locks(tx: Transaction, one: "Candidate") -> list[dict[str, Any]]:
     return [
-        {"key": lock.key, "job_number": one.row["number"], "mode": lock.mode.value, "since": tx.now_ms}
+        {
+            "key": lock.key,
+            "job_number": one.row["number"],
+            "mode": lock.mode.value,
+            "since": tx.now_ms,
+        }
         for lock in one.terms.locks
     ]
 

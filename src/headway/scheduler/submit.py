@@ -146,8 +146,9 @@ def _old(tx: Transaction, number: int, *, deduplicated: bool) -> Submitted:
 
 def request_hash(request: JobRequest) -> str:
     """Tells whether two requests with the same key ask for the same."""
-    plain = msgspec.structs.replace(request, idempotency_key=None)
-    return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
+    asked = {name: getattr(request, name) for name in JobRequest.__struct_fields__}
+    asked["idempotency_key"] = None
+    return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()
 
 
 def _plans(

@@ -69,11 +69,15 @@ class Worker:
         self._registrar.start()
         self._claimer.start()
 
+    def retire(self) -> None:
+        """Claim nothing more."""
+        self._stopping.set()
+        self._transport.wake()
+
     def stop(self, grace_s: float) -> bool:
         """Claim nothing more, let running work end; answers whether all of it did."""
         give_up = time.monotonic() + grace_s
-        self._stopping.set()
-        self._transport.wake()
+        self.retire()
         self._claimer.join(grace_s)
         idle = self.slots.wait_idle(max(0.0, give_up - time.monotonic()))
         if not idle:
@@ -109,7 +113,7 @@ class Worker:
     def _claim_loop(self) -> None:
         wait_s = 0.1
         while not self._stopping.is_set():
-            if not self.slots.wait_free(1.0):
+            if not self.slots.wait_free(1.0) or self._stopping.is_set():
                 continue
             try:
                 got = self._claim()

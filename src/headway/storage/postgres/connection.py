@@ -40,7 +40,8 @@ _CONNECTING = {
 # Every query here goes by an index. Left alone, PostgreSQL plans for the statistics of a moment,
 # keeps the plan, and reads whole tables once they have grown.
 _PLANNING = b"""
-SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off
+SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+SET enable_sort = off; SET jit = off
 """
 # A writer that hangs, or one that the network lost, must not hold up the others for ever.
 _WRITING = b"SET lock_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'"

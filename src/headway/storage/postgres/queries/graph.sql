@@ -89,9 +89,10 @@ DELETE FROM watches WHERE job_number IN (SELECT value FROM numbers_in(:numbers))
 -- name: watched
 -- Everything that must be looked at: one index seek each, however many jobs wait on it.
 WITH RECURSIVE found (what) AS (
-    SELECT min(what) FROM watches
+    SELECT (SELECT what FROM watches ORDER BY what LIMIT 1)
     UNION ALL
-    SELECT (SELECT min(what) FROM watches WHERE what > found.what) FROM found WHERE found.what IS NOT NULL
+    SELECT (SELECT what FROM watches WHERE what > found.what ORDER BY what LIMIT 1)
+    FROM found WHERE found.what IS NOT NULL
 )
 SELECT what FROM found WHERE what IS NOT NULL;
 

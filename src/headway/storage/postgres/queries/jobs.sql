@@ -112,12 +112,13 @@ AND finished_at IS NULL;
 UPDATE jobs SET approval = :approval WHERE number = :number;
 
 -- name: ready_lanes
--- The lanes in which a job may start: one index seek for each, however many jobs wait.
+-- The lanes in which a job may start: one index seek for each, however many jobs wait. Here and
+-- elsewhere LIMIT 1 stands for min(), for which PostgreSQL may read the whole index.
 WITH RECURSIVE found (lane_id) AS (
-    SELECT min(lane_id) FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL
+    SELECT (SELECT lane_id FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL ORDER BY lane_id LIMIT 1)
     UNION ALL
-    SELECT (SELECT min(lane_id) FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL
-            AND lane_id > found.lane_id)
+    SELECT (SELECT lane_id FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL
+            AND lane_id > found.lane_id ORDER BY lane_id LIMIT 1)
     FROM found WHERE found.lane_id IS NOT NULL
 )
 SELECT lanes.* FROM found JOIN lanes USING (lane_id);
@@ -180,7 +181,7 @@ SELECT number FROM jobs WHERE due_at <= :now ORDER BY due_at LIMIT :count;
 
 -- name: next_due_job
 -- When the next job's time comes.
-SELECT min(due_at) AS at FROM jobs WHERE due_at IS NOT NULL;
+SELECT (SELECT due_at FROM jobs WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1) AS at;
 
 -- name: expired_claims
 -- Claims that no worker turned into a lease in time.
@@ -188,7 +189,8 @@ SELECT number FROM jobs WHERE claim_expires_at <= :now ORDER BY claim_expires_at
 
 -- name: next_claim_expiry
 -- When the next claim expires.
-SELECT min(claim_expires_at) AS at FROM jobs WHERE claim_expires_at IS NOT NULL;
+SELECT (SELECT claim_expires_at FROM jobs WHERE claim_expires_at IS NOT NULL
+    ORDER BY claim_expires_at LIMIT 1) AS at;
 
 -- name: claims_of_worker
 -- What a worker has claimed and not started.
@@ -276,10 +278,6 @@ UPDATE jobs SET generation = generation + 1, status = 'QUEUED', attempt = 0, sch
     wait_kind = NULL, wait_detail = NULL, waited_on = '[]', limited_since = NULL, open_deps = :open_deps,
     queued_at = NULL, approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END
 WHERE number = :number;
-
--- name: detach_retry
--- A retry of an earlier generation leaves its chain, so that the chain starts afresh.
-UPDATE jobs SET chain = number, generation = generation WHERE number = :number;
 
 -- name: active_jobs_of_schedule
 -- Whether a job of this schedule is still active.

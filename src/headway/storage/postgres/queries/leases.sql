@@ -46,7 +46,7 @@ WHERE expires_at <= :now ORDER BY expires_at LIMIT :count;
 
 -- name: next_lease_expiry
 -- When the next lease expires.
-SELECT min(expires_at) AS at FROM leases;
+SELECT (SELECT expires_at FROM leases ORDER BY expires_at LIMIT 1) AS at;
 
 -- name: used_by_lane
 -- How many live leases each lane has: what is used of every limit follows from it.

@@ -30,11 +30,13 @@ DELETE FROM lock_waiters WHERE job_number IN (SELECT value FROM numbers_in(:numb
 -- Who stands first for some locks, in each lane and mode: these may try when the lock comes free.
 WITH RECURSIVE spots (key, mode, lane_id) AS (
     SELECT k.value, m.value,
-        (SELECT min(lane_id) FROM lock_waiters WHERE key = k.value AND mode = m.value)
+        (SELECT lane_id FROM lock_waiters WHERE key = k.value AND mode = m.value
+            ORDER BY lane_id LIMIT 1)
     FROM words_in(:keys) k, (VALUES ('exclusive'), ('shared')) m (value)
     UNION ALL
-    SELECT key, mode, (SELECT min(lane_id) FROM lock_waiters w
-        WHERE w.key = spots.key AND w.mode = spots.mode AND w.lane_id > spots.lane_id)
+    SELECT key, mode, (SELECT lane_id FROM lock_waiters w
+        WHERE w.key = spots.key AND w.mode = spots.mode AND w.lane_id > spots.lane_id
+        ORDER BY lane_id LIMIT 1)
     FROM spots WHERE spots.lane_id IS NOT NULL
 )
 SELECT key, mode, lane_id, (

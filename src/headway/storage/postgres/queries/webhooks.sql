@@ -61,7 +61,7 @@ WHERE delivery_id = :delivery_id AND status <> 'PENDING';
 
 -- name: next_delivery_after
 -- When the next message is due that is not due yet.
-SELECT min(due_at) AS at FROM deliveries WHERE due_at > :now;
+SELECT (SELECT due_at FROM deliveries WHERE due_at > :now ORDER BY due_at LIMIT 1) AS at;
 
 -- name: deliveries
 -- Messages, newest first, perhaps of one status or job. The letter g sorts after every id.

@@ -109,6 +109,7 @@ CREATE INDEX jobs_in_queue_order ON jobs (priority DESC, position, number)
 CREATE INDEX jobs_active ON jobs (number) WHERE finished_at IS NULL;
 CREATE INDEX jobs_due ON jobs (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX jobs_claim_expiry ON jobs (claim_expires_at) WHERE claim_expires_at IS NOT NULL;
+CREATE INDEX jobs_starved ON jobs (limited_since) WHERE limited_since IS NOT NULL;
 CREATE INDEX jobs_retries_by_chain ON jobs (chain, number) WHERE retry_of IS NOT NULL;
 CREATE INDEX jobs_by_group ON jobs (group_id, group_place) WHERE group_id IS NOT NULL;
 CREATE INDEX jobs_by_schedule ON jobs (schedule_id, number) WHERE schedule_id IS NOT NULL;

@@ -55,7 +55,7 @@ SELECT * FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers)) ORDER
 -- name: job_views
 -- Everything that is shown, for some jobs.
 SELECT j.*, l.queue, l.job_type, l.cost_units, l.requires, l.limits, p.body AS params,
-    (SELECT job_id FROM jobs WHERE number = j.chain) AS chain_id,
+    (SELECT job_id FROM jobs WHERE number = abs(j.chain)) AS chain_id,
     (SELECT job_id FROM jobs WHERE number = j.retry_of) AS retry_of_id,
     (SELECT progress FROM leases WHERE job_number = j.number) AS live_progress
 FROM jobs j JOIN lanes l USING (lane_id) JOIN payloads p USING (payload_id)
@@ -123,6 +123,12 @@ SELECT number, job_id, lane_id, payload_id, priority, position, terms, attempt, 
     created_at, limited_since, waited_on, chain, template_id
 FROM jobs WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL
 ORDER BY priority DESC, position, number LIMIT :count OFFSET :skip;
+
+-- name: starved_jobs
+-- Jobs that a full limit has kept waiting since before a moment, the longest first.
+SELECT number, job_id, lane_id, payload_id, priority, position, terms, attempt, generation, gated, dedup_key,
+    created_at, limited_since, waited_on, chain, template_id, status
+FROM jobs WHERE limited_since <= :before ORDER BY limited_since, number LIMIT :count;
 
 -- name: limit_reached
 -- A job at the head of its lane met a full limit.
@@ -221,7 +227,7 @@ AND priority = :priority ORDER BY position, number;
 -- The job just before a place in its priority.
 SELECT number, position FROM jobs
 WHERE phase = 0
-AND priority = :priority AND (position < :position OR (position = :position AND number < :number))
+AND priority = :priority AND position <= :position AND (position < :position OR number < :number)
 AND number <> :except
 ORDER BY position DESC, number DESC LIMIT 1;
 
@@ -229,7 +235,7 @@ ORDER BY position DESC, number DESC LIMIT 1;
 -- The job just after a place in its priority.
 SELECT number, position FROM jobs
 WHERE phase = 0
-AND priority = :priority AND (position > :position OR (position = :position AND number > :number))
+AND priority = :priority AND position >= :position AND (position > :position OR number > :number)
 AND number <> :except
 ORDER BY position, number LIMIT 1;
 
@@ -267,10 +273,6 @@ UPDATE jobs SET generation = generation + 1, status = 'QUEUED', attempt = 0, sch
     wait_kind = NULL, wait_detail = NULL, waited_on = '[]', limited_since = NULL, open_deps = :open_deps,
     queued_at = NULL, approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END
 WHERE number = :number;
-
--- name: detach_retry
--- A retry of an earlier generation leaves its chain, so that the chain starts afresh.
-UPDATE jobs SET chain = number, generation = generation WHERE number = :number;
 
 -- name: active_jobs_of_schedule
 -- Whether a job of this schedule is still active.

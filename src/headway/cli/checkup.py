@@ -1,0 +1,179 @@
+"""What `headway doctor` looks at. Nothing is changed or made by looking."""
+
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from headway import settings as settings_module
+from headway import wiring
+from headway.cli.session import Session
+from headway.client import calls
+from headway.clock import SystemClock
+from headway.domain import errors
+from headway.server_file import NAME, ServerFile
+from headway.settings import Settings
+from headway.workspace import Workspace
+
+OLDEST_PYTHON = (3, 11)
+OLDEST_SQLITE = (3, 38, 0)
+LEAST_FREE = 200 * 1024 * 1024
+EARLIEST = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was looked at; `mend` says what to do about it."""
+
+    subject: str
+    ok: bool
+    detail: str
+    mend: str | None = None
+
+
+def examine(session: Session) -> list[Finding]:
+    """Every finding; without readable settings only those that need none."""
+    found = [_python(), _sqlite(), _clock()]
+    try:
+        settings = session.settings
+    except errors.HeadwayError as error:
+        mend = f"correct {settings_module.FILE} or the HEADWAY_… variables"
+        return [*found, _bad("settings", error.detail, mend)]
+    found.append(_settings())
+    looks: list[Callable[[Settings], Finding]] = [_data, _disk, _database, _app, _workspace]
+    for look in looks:
+        try:
+            found.append(look(settings))
+        except (errors.HeadwayError, OSError, sqlite3.Error) as error:
+            detail = error.detail if isinstance(error, errors.HeadwayError) else str(error)
+            found.append(_bad(look.__name__.lstrip("_"), detail, None))
+    return [*found, _server(session, settings)]
+
+
+def _good(subject: str, detail: str) -> Finding:
+    return Finding(subject=subject, ok=True, detail=detail)
+
+
+def _bad(subject: str, detail: str, mend: str | None) -> Finding:
+    return Finding(subject=subject, ok=False, detail=detail, mend=mend)
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    if sys.version_info < OLDEST_PYTHON:
+        return _bad("python", f"{version} is too old", "install Python 3.11 or newer")
+    return _good("python", version)
+
+
+def _sqlite() -> Finding:
+    version = sqlite3.sqlite_version
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        return _bad("sqlite", f"{version} is too old", "use a Python with SQLite 3.38 or newer")
+    return _good("sqlite", version)
+
+
+def _clock() -> Finding:
+    now = datetime.now(UTC)
+    if now < EARLIEST:
+        return _bad("clock", f"it says {now:%Y-%m-%d}", "set the clock, for example with NTP")
+    return _good("clock", f"{now:%Y-%m-%d %H:%M:%S}Z, timezone here {time.tzname[0]}")
+
+
+def _settings() -> Finding:
+    path = Path(settings_module.FILE)
+    names = [name for name in os.environ if name.startswith(settings_module.PREFIX)]
+    shown = ", ".join(sorted(names))
+    parts = [str(path)] if path.is_file() else []
+    parts += [f"environment: {shown}"] if shown else []
+    return _good("settings", "; ".join(parts) or "all as by default")
+
+
+def _data(settings: Settings) -> Finding:
+    path = settings.data_dir
+    if path.exists() and not path.is_dir():
+        return _bad("data", f"{path} is not a folder", "remove it, or choose another --data")
+    place = path if path.exists() else _existing(path)
+    if not os.access(place, os.W_OK | os.X_OK):
+        return _bad("data", f"{place} cannot be written", f"chown or chmod {place}, or use --data")
+    if not path.exists():
+        return _good("data", f"{path} is not there yet and will be made")
+    return _good("data", str(path))
+
+
+def _existing(path: Path) -> Path:
+    """The nearest folder above that is there."""
+    return next(one for one in path.absolute().parents if one.exists())
+
+
+def _disk(settings: Settings) -> Finding:
+    place = settings.data_dir if settings.data_dir.exists() else _existing(settings.data_dir)
+    free = shutil.disk_usage(place).free
+    detail = f"{free / 1024**3:.1f} GiB free"
+    if free < LEAST_FREE:
+        return _bad("disk", detail, "make room, for example: headway gc --older-than 7d")
+    return _good("disk", detail)
+
+
+def _database(settings: Settings) -> Finding:
+    url = settings.database_url
+    file = Path(url.removeprefix("sqlite:///"))
+    if url.startswith("sqlite:") and not file.exists():
+        return _good("database", f"{file} is not there yet and will be made")
+    database = wiring.open_database(url, SystemClock())
+    try:
+        pending = database.pending_migrations()
+    except sqlite3.Error as error:
+        mend = "put a backup in its place; headway verify says more"
+        return _bad("database", f"{file}: {error}", mend)
+    finally:
+        database.close()
+    if pending:
+        return _bad("database", f"{len(pending)} migrations are pending", "headway migrate")
+    return _good("database", "up to date")
+
+
+def _app(settings: Settings) -> Finding:
+    if settings.app is None:
+        return _good("app", "none is set; commands need none")
+    try:
+        app = wiring.load_app(settings.app)
+    except Exception as error:
+        detail = f"{settings.app} cannot be imported: {type(error).__name__}: {error}"
+        return _bad("app", detail, "mend the module, or start where it can be found")
+    names = ", ".join(sorted(app.handlers)) if app else ""
+    return _good("app", f"{settings.app}: {names or 'no jobs'}")
+
+
+def _workspace(settings: Settings) -> Finding:
+    root = Path(settings.workspace)
+    if not root.is_dir():
+        return _bad("workspace", f"{root} is not a folder", "make it, or set --workspace")
+    if Workspace(root).is_repository():
+        return _good("workspace", f"{root.resolve()}, a git repository")
+    return _good("workspace", f"{root.resolve()}, no git repository: git artifacts are missing")
+
+
+def _server(session: Session, settings: Settings) -> Finding:
+    file = settings.data_dir / NAME
+    running = ServerFile(settings.data_dir).running()
+    if settings.url is None and running is None:
+        if file.exists():
+            return _bad(
+                "server", f"{file} is left over from a crash", f"headway serve, or rm {file}"
+            )
+        return _good("server", "none runs here; the database is used directly")
+    where = settings.url or (running.url if running else "")
+    try:
+        status = session.send(calls.get_scheduler_status())
+    except errors.Unauthorized as error:
+        return _bad("server", f"{where}: {error.detail}", "give a token: --token or HEADWAY_TOKEN")
+    except errors.HeadwayError as error:
+        return _bad("server", error.detail, "start it with: headway serve, or correct --url")
+    at_work = "at work" if status.running else "but no worker is alive"
+    return _good("server", f"{where} answers, {at_work}")

@@ -1,0 +1,121 @@
+"""`headway groups …`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli import options
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.cli.session import Session
+    from headway.domain.groups import Group
+
+app = commands()
+
+GroupId = Annotated[str, typer.Argument(metavar="GROUP", help="Its id.", show_default=False)]
+
+
+@command(app, "list", "headway groups list")
+def list_groups(session: "Session", limit: options.Limit = 20) -> None:
+    """Groups, newest first."""
+    from headway.api.operation import Page
+    from headway.cli import words
+    from headway.cli.screen import Column
+    from headway.client import calls
+
+    found, more = session.some(calls.list_groups(), limit)
+    columns = [Column(title) for title in ("GROUP", "STATUS", "MODE", "AGE", "JOBS")]
+    session.show(
+        Page(items=found, next_cursor=more),
+        lambda: session.screen.table(
+            [*columns, Column("NAME", elastic=True)],
+            [
+                [
+                    group.group_id,
+                    words.status(group.status),
+                    group.mode.value,
+                    words.age(group.created_at),
+                    str(len(group.members)),
+                    group.name or "",
+                ]
+                for group in found
+            ],
+        ),
+    )
+
+
+@command(app, "show", "headway groups show GROUP")
+def show(session: "Session", group: GroupId) -> None:
+    """One group with its members."""
+    from headway.client import calls
+
+    _sheet(session, session.send(calls.get_group(group)))
+
+
+@command(
+    app,
+    "create",
+    "headway groups create --file release.toml",
+    "",
+    "release.toml:",
+    '  name = "release"',
+    '  mode = "sequential"      # or parallel',
+    '  on_failure = "stop"      # or continue, skip',
+    "  [[jobs]]",
+    '  job_type = "command"',
+    '  params = {argv = ["make", "test"]}',
+    "  [[jobs]]",
+    '  job_type = "command"',
+    '  params = {argv = ["make", "publish"]}',
+)
+def create(
+    session: "Session",
+    file: Annotated[
+        Path, typer.Option("--file", "-f", metavar="FILE", help="TOML or JSON; - reads JSON.")
+    ],
+) -> None:
+    """Submit jobs as a group, all or nothing."""
+    from headway.api import table
+    from headway.cli import files
+    from headway.client import calls
+    from headway.scheduler.groups import GroupRequest
+
+    request: GroupRequest = table.decode(files.as_json(file), GroupRequest)
+    _sheet(session, session.send(calls.create_group(request)))
+
+
+@command(app, "cancel", "headway groups cancel GROUP --force")
+def cancel(
+    session: "Session",
+    group: GroupId,
+    force: Annotated[bool, typer.Option("--force", help="Stop running members too.")] = False,
+    reason: Annotated[str | None, typer.Option("--reason", "-r", help="Why; it is kept.")] = None,
+) -> None:
+    """Cancel every member that has not ended."""
+    from headway.client import calls
+
+    _sheet(session, session.send(calls.cancel_group(group, reason=reason, force=force)))
+
+
+def _sheet(session: "Session", group: "Group") -> None:
+    from headway.cli import words
+    from headway.cli.screen import Cell, Column
+
+    def render() -> None:
+        session.screen.facts(
+            [
+                ("group", group.group_id),
+                ("name", group.name),
+                ("status", words.status(group.status)),
+                ("mode", f"{group.mode.value}, on failure {group.on_failure.value}"),
+                ("made", words.when(group.created_at)),
+            ]
+        )
+        rows: list[list[Cell]] = [
+            [str(one.number), words.status(one.status)] for one in group.members
+        ]
+        session.screen.table([Column("JOB"), Column("STATUS")], rows)
+
+    session.show(group, render)

@@ -1,0 +1,119 @@
+"""`headway gc`, `backup`, `verify` and `migrate`: work on the database itself."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.cli.session import Session
+
+app = commands()
+
+
+@command(app, "gc", "headway gc", "headway gc --older-than 12h")
+def gc(
+    session: "Session",
+    older_than: Annotated[
+        str, typer.Option("--older-than", metavar="SPAN", help="1s to 30d and more.")
+    ] = "7d",
+) -> None:
+    """Remove jobs that ended long ago, with runs, logs and events."""
+    collect(session, older_than)
+
+
+def collect(session: "Session", older_than: str) -> None:
+    """Remove them, with a bar that counts."""
+    from headway.cli.bar import Bar
+    from headway.domain import durations
+    from headway.scheduler import collect_garbage
+
+    seconds = durations.parse(older_than)
+    scheduler = session.open_scheduler()
+    with Bar("gc") as bar:
+        done = collect_garbage.collect(
+            scheduler, seconds, lambda jobs: bar.count(jobs, what="jobs removed")
+        )
+    session.show(
+        done,
+        lambda: session.screen.line(
+            f"Removed {done.jobs} jobs and {done.runs} runs that ended more than {older_than} ago"
+        ),
+    )
+
+
+@command(app, "backup", "headway backup /backups/headway.db")
+def backup(
+    session: "Session",
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Copy the database to a file while it is in use."""
+    from headway.cli.bar import Bar
+    from headway.domain import errors
+
+    if file.exists() and not force:
+        raise errors.Conflict(f"{file} is there already; use --force to replace it")
+    scheduler = session.open_scheduler()
+    # The copy is made beside the target, so that a good old backup is never half overwritten.
+    partial = file.with_name(f"{file.name}.partial")
+    partial.unlink(missing_ok=True)
+    try:
+        with Bar("backup") as bar:
+            scheduler.store.database.backup(
+                partial, lambda done, total: bar.count(done, total, "pages")
+            )
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
+    size = file.stat().st_size
+    session.show(
+        {"file": str(file), "bytes": size},
+        lambda: session.screen.line(f"Copied to {file}, {size:,} bytes"),
+    )
+
+
+@command(app, "verify", "headway verify")
+def verify(session: "Session") -> None:
+    """Check the database and the scheduler's own rules."""
+    from headway.scheduler import verify as verifying
+
+    problems = verifying.verify(session.open_scheduler())
+
+    def render() -> None:
+        for problem in problems:
+            session.screen.line(problem)
+        count = len(problems)
+        session.screen.line(f"{count} problems" if problems else "Everything is as it must be")
+
+    session.show({"ok": not problems, "problems": problems}, render)
+    if problems:
+        raise typer.Exit(1)
+
+
+@command(app, "migrate", "headway migrate", "headway migrate --db postgresql://localhost/headway")
+def migrate(session: "Session") -> None:
+    """Bring the database up to date."""
+    from headway import wiring
+    from headway.cli.bar import Bar
+    from headway.clock import SystemClock
+
+    database = wiring.open_database(session.settings.database_url, SystemClock())
+    taken: list[str] = []
+    try:
+        pending = database.pending_migrations()
+        with Bar("migrate") as bar:
+            for done, name in enumerate(pending):
+                bar.count(done, len(pending), name)
+                taken += database.migrate(int(name.split()[0]))
+    finally:
+        database.close()
+
+    def render() -> None:
+        for name in taken:
+            session.screen.line(f"applied {name}")
+        session.screen.line("The database is up to date")
+
+    session.show({"applied": taken}, render)

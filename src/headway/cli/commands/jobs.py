@@ -1,0 +1,175 @@
+"""`headway jobs …`: look at jobs."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli import options
+from headway.cli.commands import jobs_change, jobs_output
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.api.jobs import JobQuery
+    from headway.cli.session import Session
+
+app = commands()
+
+MOST_COUNTED = 200
+
+
+@command(
+    app,
+    "list",
+    "headway jobs list",
+    "headway jobs list --all --limit 20",
+    "headway jobs list --status failed,timeout --queue gpu",
+)
+def list_jobs(
+    session: "Session",
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Ended jobs too.")] = False,
+    status: Annotated[
+        str | None,
+        typer.Option("--status", help="Status words with commas between; active, ended."),
+    ] = None,
+    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Of this queue.")] = None,
+    job_type: Annotated[str | None, typer.Option("--type", "-t", help="Of this type.")] = None,
+    tag: Annotated[str | None, typer.Option("--tag", help="With this tag.")] = None,
+    limit: options.Limit = 50,
+) -> None:
+    """Jobs, newest first; ended ones only with --all or --status."""
+    from headway.api.jobs import JobQuery
+    from headway.api.operation import Page
+    from headway.cli import job_text
+    from headway.client import calls
+
+    shown = status or (None if everything else "active")
+    query = JobQuery(status=shown, queue=queue, job_type=job_type, tag=tag)
+    found, more = session.some(calls.list_jobs(query), limit)
+
+    def render() -> None:
+        if found:
+            session.screen.table(*job_text.table(session, found))
+        else:
+            session.screen.line("No jobs" if everything or status else "No active jobs")
+        if more:
+            session.screen.line(f"There are more, use --limit {limit * 4}")
+        if shown == "active":
+            _say_hidden(session, query)
+
+    session.show(Page(items=found, next_cursor=more), render)
+
+
+def _say_hidden(session: "Session", query: "JobQuery") -> None:
+    """How many ended jobs are not shown, as far as one page tells."""
+    from collections import Counter
+
+    import msgspec
+
+    from headway.client import calls
+
+    ended = msgspec.structs.replace(query, status="ended", limit=MOST_COUNTED)
+    page = session.send(calls.list_jobs(ended))
+    if page.next_cursor:
+        session.screen.line(f"Hidden: more than {MOST_COUNTED} ended, use --all")
+    elif page.items:
+        counts = Counter(job.status.lower() for job in page.items).most_common()
+        told = ", ".join(f"{count} {word}" for word, count in counts)
+        session.screen.line(f"Hidden: {told}, use --all")
+
+
+@command(app, "show", "headway jobs show 7")
+def show(session: "Session", job: options.Job) -> None:
+    """Everything about one job."""
+    from headway.cli import job_text
+    from headway.client import calls
+
+    found = session.send(calls.get_job(job))
+
+    def render() -> None:
+        job_text.sheet(session, found)
+        runs = session.send(calls.runs_of_job(found.number)).items
+        if runs and runs[0].error:
+            session.screen.facts([("error", runs[0].error.strip())])
+
+    session.show(found, render)
+
+
+@command(app, "status", "headway jobs status", "headway jobs status 7")
+def status(
+    session: "Session",
+    job: Annotated[str | None, typer.Argument(metavar="JOB", help="Its number or id.")] = None,
+) -> None:
+    """The status of one job in a word, or the whole at a glance."""
+    from headway.cli import top_text, words
+    from headway.client import calls
+
+    if job is None:
+        whole = session.send(calls.get_scheduler_status())
+        session.show(whole, lambda: top_text.glance(session, whole))
+        return
+    found = session.send(calls.get_job(job))
+    session.show(
+        {"job_id": found.job_id, "number": found.number, "status": found.status},
+        lambda: session.screen.line(words.status(found.status)),
+    )
+
+
+@command(
+    app,
+    "schedule",
+    "headway jobs schedule",
+    "headway jobs schedule --job 7 --max-depth 5",
+    "headway jobs schedule --all --format json",
+)
+def schedule(
+    session: "Session",
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Ended jobs too.")] = False,
+    job: Annotated[
+        str | None, typer.Option("--job", metavar="JOB", help="Only what is around this job.")
+    ] = None,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="dag|json", help="A drawing, or the data.")
+    ] = "dag",
+    max_depth: Annotated[
+        int, typer.Option("--max-depth", min=0, max=100, help="How far the drawing goes.")
+    ] = 3,
+) -> None:
+    """Draw what is waiting on what."""
+    from headway.client import calls
+    from headway.domain import errors, graph_text
+
+    if format_ not in ("dag", "json"):
+        raise errors.InvalidRequest("format", f"{format_!r} is neither dag nor json")
+    graph = session.send(calls.get_graph(everything=everything, job=job, max_depth=max_depth))
+    if format_ == "json" or session.screen.json:
+        session.screen.value(graph)
+    else:
+        session.screen.line(graph_text.render(graph, max_depth))
+
+
+@command(app, "events", "headway jobs events 7")
+def events(session: "Session", job: options.Job) -> None:
+    """A job's history, oldest first."""
+    from headway.api.operation import Page
+    from headway.cli import event_text
+    from headway.client import calls
+
+    found = list(session.client.pages(calls.events_of_job(job)))
+    session.show(Page(items=found), lambda: event_text.show(session, found))
+
+
+@command(app, "gc", "headway jobs gc --older-than 30d")
+def gc(
+    session: "Session",
+    older_than: Annotated[
+        str, typer.Option("--older-than", metavar="SPAN", help="1s to 30d and more.")
+    ] = "7d",
+) -> None:
+    """Remove jobs that ended long ago; the same as `headway gc`."""
+    from headway.cli.commands import housekeeping
+
+    housekeeping.collect(session, older_than)
+
+
+jobs_change.register(app)
+jobs_output.register(app)

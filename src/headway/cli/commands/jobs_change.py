@@ -1,0 +1,109 @@
+"""`headway jobs …`: cancel, retry, approve, reject, move."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli import options
+from headway.cli.options import command
+
+if TYPE_CHECKING:
+    from headway.cli.session import Session
+    from headway.domain.jobs import Job
+
+Reason = Annotated[str | None, typer.Option("--reason", "-r", help="Why; it is kept.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the group."""
+    command(app, "cancel", "headway jobs cancel 7", "headway jobs cancel 7 --force")(cancel)
+    command(app, "retry", "headway jobs retry 7")(retry)
+    command(app, "approve", "headway jobs approve 7 --reason 'looks good'")(approve)
+    command(app, "reject", "headway jobs reject 7 --reason 'not on a Friday'")(reject)
+    command(app, "move", "headway jobs move 7 --before 3", "headway jobs move 7 --to 1")(move)
+
+
+def cancel(
+    session: "Session",
+    job: options.Job,
+    force: Annotated[bool, typer.Option("--force", help="Stop it even while it runs.")] = False,
+    reason: Reason = None,
+) -> None:
+    """Cancel a job; a running one is asked, or with --force stopped."""
+    from headway.client import calls
+
+    _say(session, session.send(calls.cancel_job(job, reason=reason, force=force)))
+
+
+def retry(
+    session: "Session",
+    job: options.Job,
+    force: Annotated[bool, typer.Option("--force", help="Even if it succeeded.")] = False,
+) -> None:
+    """Start a job and all that follows it afresh."""
+    from headway.client import calls
+
+    report = session.send(calls.retry_job(job, force=force))
+
+    def names(ids: tuple[str, ...]) -> str:
+        return ", ".join(session.number(one) for one in ids)
+
+    session.show(
+        report,
+        lambda: session.screen.facts(
+            [
+                ("asked for", session.number(report.requested_job)),
+                ("starts at", session.number(report.retry_root)),
+                ("kept", names(report.last_successful_point)),
+                ("reset", names(report.reset)),
+                ("may start now", names(report.restarted)),
+            ]
+        ),
+    )
+
+
+def approve(session: "Session", job: options.Job, reason: Reason = None) -> None:
+    """Agree that a job may start."""
+    from headway.client import calls
+
+    _say(session, session.send(calls.approve_job(job, reason)))
+
+
+def reject(session: "Session", job: options.Job, reason: Reason = None) -> None:
+    """Refuse that a job starts; it ends there and then."""
+    from headway.client import calls
+
+    _say(session, session.send(calls.reject_job(job, reason)))
+
+
+def move(
+    session: "Session",
+    job: options.Job,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="JOB", help="Go before it.")
+    ] = None,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="JOB", help="Go after it.")
+    ] = None,
+    to: Annotated[int | None, typer.Option("--to", metavar="N", help="Its place, from 1.")] = None,
+) -> None:
+    """Give a waiting job another place among those of its priority."""
+    from headway.client import calls
+
+    call = calls.move_job(job, before=before, after=after, queue_position=to)
+    moved = session.send(call)
+    place = f", place {moved.queue_position}" if moved.queue_position else ""
+    session.show(moved, lambda: session.screen.line(f"Job {moved.number} moved{place}"))
+
+
+def _say(session: "Session", job: "Job") -> None:
+    from headway.cli import words
+
+    reason = f": {session.text(job.wait_reason.detail)}" if job.wait_reason else ""
+    asked = ", asked to end" if job.cancel_requested and job.finished_at is None else ""
+    session.show(
+        job,
+        lambda: session.screen.line(
+            f"Job {job.number} ", words.status(job.status), f"{asked}{reason}"
+        ),
+    )

@@ -1,0 +1,65 @@
+"""`headway jobs …`: tail and attach."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli import options
+from headway.cli.options import command
+
+if TYPE_CHECKING:
+    from headway.cli.session import Session
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the group."""
+    command(app, "tail", "headway jobs tail 7", "headway jobs tail 7 --follow --stderr")(tail)
+    command(app, "attach", "headway jobs attach 7 && echo it worked")(attach)
+
+
+def tail(
+    session: "Session",
+    job: options.Job,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until it ends.")] = False,
+    stderr: Annotated[bool, typer.Option("--stderr", help="What it said on stderr.")] = False,
+    lines: Annotated[int, typer.Option("-n", "--lines", min=0, max=100_000, help="How many.")] = 20,
+) -> None:
+    """The last lines of a job's output."""
+    from headway.client import calls
+    from headway.domain import errors
+
+    runs = session.send(calls.runs_of_job(job)).items
+    if not runs:
+        found = session.send(calls.get_job(job))
+        raise errors.Conflict(f"job {found.number} has not run yet, it is {found.status.lower()}")
+    copy_log(session, runs[0].run_id, "stderr" if stderr else "stdout", follow=follow, lines=lines)
+
+
+def copy_log(
+    session: "Session", run_id: str, stream: str, *, follow: bool, lines: int | None
+) -> None:
+    """A run's output to standard output; with --json as one JSON value."""
+    parts = session.client.log(run_id, stream, follow=follow, tail=lines)
+    if session.screen.json:
+        text = b"".join(parts).decode(errors="replace")
+        session.screen.value({"run_id": run_id, "stream": stream, "text": text})
+        return
+    for part in parts:
+        sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+
+
+def attach(session: "Session", job: options.Job) -> None:
+    """Follow a job until it ends, and exit with its code; 10 if it is blocked."""
+    from headway.cli import follow, words
+    from headway.domain import states
+
+    ended = follow.Follower(session).follow(job)
+    if session.screen.json:
+        session.screen.value(ended)
+    else:
+        session.screen.note(follow.ending(session, ended))
+        if ended.retry_state == "scheduled" and ended.status in states.RETRYABLE:
+            session.screen.note("it is tried again: headway jobs list")
+    raise typer.Exit(words.ending(ended))

@@ -1,0 +1,85 @@
+"""`headway limits …`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.cli.session import Session
+    from headway.domain.answers import LimitView
+
+app = commands()
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="capacity, global, type:NAME, resource:NAME …", show_default=False
+    ),
+]
+
+
+@command(app, "list", "headway limits list")
+def list_limits(session: "Session") -> None:
+    """Every limit with what is used of it."""
+    from headway.client import calls
+
+    page = session.send(calls.list_limits())
+    session.show(page, lambda: _table(session, page.items))
+
+
+@command(
+    app,
+    "set",
+    "headway limits set type:story 2",
+    "headway limits set resource:api --rate 60/min",
+)
+def set_limit(
+    session: "Session",
+    name: Name,
+    size: Annotated[
+        int | None, typer.Argument(metavar="SIZE", help="How much may be used at once.")
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option("--rate", metavar="60/min", help="How much may start in a while.")
+    ] = None,
+) -> None:
+    """Define a limit or change it."""
+    from headway.client import calls
+
+    limit = session.send(calls.put_limit(name, size=size, rate=rate))
+    session.show(limit, lambda: _table(session, [limit]))
+
+
+@command(app, "remove", "headway limits remove type:story")
+def remove(session: "Session", name: Name) -> None:
+    """Forget a limit that no active job names."""
+    from headway.client import calls
+
+    limit = session.send(calls.delete_limit(name))
+    session.show(limit, lambda: session.screen.line(f"Limit {limit.name} is gone"))
+
+
+def _table(session: "Session", limits: "list[LimitView]") -> None:
+    from headway.cli.screen import Column
+
+    session.screen.table(
+        [
+            Column("LIMIT", elastic=True),
+            Column("USED"),
+            Column("SIZE"),
+            Column("RATE"),
+            Column("STARTED"),
+        ],
+        [
+            [
+                limit.name,
+                str(limit.used),
+                "" if limit.size is None else str(limit.size),
+                limit.rate or "",
+                "" if limit.started is None else str(limit.started),
+            ]
+            for limit in limits
+        ],
+    )

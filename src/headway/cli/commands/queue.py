@@ -1,0 +1,46 @@
+"""`headway pause` and `headway resume`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.cli.session import Session
+    from headway.domain.answers import QueueStatus
+
+app = commands()
+
+Queue = Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.")]
+Type = Annotated[str | None, typer.Option("--type", "-t", help="Only this job type.")]
+
+
+@command(app, "pause", "headway pause", "headway pause --queue gpu")
+def pause(session: "Session", queue: Queue = None, job_type: Type = None) -> None:
+    """Start nothing more; what runs goes on."""
+    from headway.client import calls
+
+    _say(session, session.send(calls.pause_queue(queue, job_type)))
+
+
+@command(app, "resume", "headway resume", "headway resume --queue gpu")
+def resume(session: "Session", queue: Queue = None, job_type: Type = None) -> None:
+    """Lift a pause, or every pause."""
+    from headway.client import calls
+
+    _say(session, session.send(calls.resume_queue(queue, job_type)))
+
+
+def _say(session: "Session", status: "QueueStatus") -> None:
+    from headway.cli import words
+
+    def render() -> None:
+        if not status.paused:
+            session.screen.line(f"Nothing is paused, {status.length} waiting")
+        for one in status.paused:
+            what = f"queue {one.queue}" if one.queue else f"job type {one.job_type}"
+            name = what if one.queue or one.job_type else "everything"
+            session.screen.line(f"Paused: {name}, for {words.age(one.since)}")
+
+    session.show(status, render)

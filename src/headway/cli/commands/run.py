@@ -1,0 +1,142 @@
+"""`headway run -- CMD…`: a command as a job, from start to end."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headway.cli import job_options as given
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.cli.session import Session
+    from headway.domain.jobs import Job
+
+app = commands()
+
+GRACE_S = 15.0
+
+
+@command(
+    app,
+    "run",
+    "headway run -- make test",
+    "headway run --lock gpu --timeout 2h -- python train.py",
+    "headway run --needs file:data.csv --produces file:report.pdf -- ./report",
+    allow_interspersed_args=False,
+)
+def run(
+    session: "Session",
+    argv: Annotated[
+        list[str], typer.Argument(metavar="CMD", help="The program and its arguments.")
+    ],
+    priority: given.Priority = None,
+    queue: given.Queue = None,
+    after: given.After = None,
+    needs: given.Needs = None,
+    produces: given.Produces = None,
+    lock: given.Locks = None,
+    tag: given.Tags = None,
+    timeout: given.Timeout = None,
+) -> None:
+    """Run a command as a job, show its output, exit with its code."""
+    chosen = given.chosen(
+        priority=priority,
+        queue=queue,
+        after=after,
+        needs=needs,
+        produces=produces,
+        locks=lock,
+        tags=tag,
+        timeout=timeout,
+    )
+    job = _submit(session, argv, chosen)
+    session.screen.note(f"job {job.number}")
+    with _worker(session, job.number), _signals():
+        ended = _follow(session, job)
+    _end(session, ended)
+
+
+def _submit(session: "Session", argv: list[str], chosen: dict[str, Any]) -> "Job":
+    from headway.client import calls, options
+
+    params: dict[str, Any] = {"argv": argv}
+    if session.settings.url is None:
+        # The workspace is on this machine, so the command runs where it was typed.
+        params["cwd"] = os.getcwd()
+    request = options.request("command", params, {**chosen, "retries": 0})  # type: ignore[typeddict-item]
+    return session.send(calls.submit(request))
+
+
+@contextmanager
+def _worker(session: "Session", number: int) -> Iterator[None]:
+    """Without a server, a worker of our own that takes only this job."""
+    if not session.is_local:
+        yield
+        return
+    from headway import wiring
+    from headway.client.transport import LocalTransport as ClientTransport
+    from headway.scheduler.timekeeper import Timekeeper
+    from headway.worker.loop import Worker
+    from headway.worker.transport import LocalTransport
+
+    transport = session.client.transport
+    assert isinstance(transport, ClientTransport)
+    scheduler = transport.scheduler
+    me = wiring.registration(session.settings, [], prefix="run", every_queue=True)
+    executors = wiring.executors({}, 1, scheduler.workspace, scheduler.rules.largest_result)
+    worker = Worker(
+        LocalTransport(scheduler, me, only_job=number), executors, slots=1, data=scheduler.data
+    )
+    timekeeper = Timekeeper(scheduler)
+    timekeeper.start()
+    worker.start()
+    try:
+        yield
+    finally:
+        worker.stop(GRACE_S)
+        timekeeper.stop()
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Being terminated ends the job too."""
+
+    def terminate(*_: Any) -> None:
+        raise typer.Exit(143)
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _follow(session: "Session", job: "Job") -> "Job":
+    from headway.cli.follow import Follower
+    from headway.client import calls
+    from headway.domain import errors
+
+    follower = Follower(session)
+    try:
+        return follower.follow(job.number)
+    except (KeyboardInterrupt, typer.Exit):
+        session.screen.note(f"cancelling job {job.number}")
+        with suppress(errors.Conflict):
+            session.send(calls.cancel_job(job.number, reason="interrupted", force=True))
+        follower.follow(job.number)
+        raise
+
+
+def _end(session: "Session", job: "Job") -> None:
+    from headway.cli import follow, words
+    from headway.domain import states
+
+    if session.screen.json:
+        session.screen.value(job)
+    elif job.status not in states.SUCCESS:
+        session.screen.note(follow.ending(session, job))
+    raise typer.Exit(words.ending(job))

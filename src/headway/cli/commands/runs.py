@@ -1,0 +1,119 @@
+"""`headway runs …`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli import options
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.cli.screen import Cell
+    from headway.cli.session import Session
+    from headway.domain.runs import Run
+
+app = commands()
+
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id.", show_default=False)]
+
+
+@command(app, "list", "headway runs list --status failed", "headway runs list --job 7")
+def list_runs(
+    session: "Session",
+    job: Annotated[str | None, typer.Option("--job", metavar="JOB", help="Of this job.")] = None,
+    status: Annotated[
+        str | None, typer.Option("--status", help="completed, failed, skipped, running.")
+    ] = None,
+    limit: options.Limit = 20,
+) -> None:
+    """Executions, newest first."""
+    from headway.api.operation import Page
+    from headway.api.runs import RunQuery
+    from headway.cli.screen import Column
+    from headway.client import calls
+
+    found, more = session.some(calls.list_runs(RunQuery(status=status, job_id=job)), limit)
+    columns = [Column(title) for title in ("RUN", "JOB", "STATUS", "STARTED", "TOOK")]
+    session.show(
+        Page(items=found, next_cursor=more),
+        lambda: session.screen.table(
+            [*columns, Column("ERROR", elastic=True)], [_row(session, run) for run in found]
+        ),
+    )
+
+
+def _row(session: "Session", run: "Run") -> "list[Cell]":
+    from headway.cli import words
+
+    took = words.span(run.duration_ms / 1000) if run.duration_ms is not None else ""
+    return [
+        run.run_id,
+        session.number(run.job_id),
+        words.status(run.status or "RUNNING"),
+        f"{words.age(run.started_at)} ago",
+        took,
+        (run.error or "").strip().splitlines()[-1] if (run.error or "").strip() else "",
+    ]
+
+
+@command(app, "show", "headway runs show RUN")
+def show(session: "Session", run: RunId) -> None:
+    """Everything about one execution."""
+    from headway.cli import job_text, words
+    from headway.client import calls
+
+    found = session.send(calls.get_run(run))
+    session.show(
+        found,
+        lambda: session.screen.facts(
+            [
+                ("run", found.run_id),
+                ("job", session.number(found.job_id)),
+                ("status", words.status(found.status or "RUNNING")),
+                ("attempt", str(found.attempt)),
+                ("params", words.params(found.params_snapshot)),
+                ("worker", found.worker_id),
+                ("started", words.when(found.started_at)),
+                ("ended", words.when(found.finished_at)),
+                ("took", words.span(found.duration_ms / 1000) if found.duration_ms else None),
+                ("exit code", None if found.exit_code is None else str(found.exit_code)),
+                ("result", None if found.result is None else job_text.compact(found.result)),
+                ("artifacts", ", ".join(found.artifacts)),
+                ("error", found.error),
+            ]
+        ),
+    )
+
+
+@command(app, "retry", "headway runs retry RUN --priority high")
+def retry(
+    session: "Session",
+    run: RunId,
+    priority: Annotated[
+        str | None, typer.Option("--priority", "-p", metavar="N|NAME", help="Another priority.")
+    ] = None,
+) -> None:
+    """Try a failed run again as a new job with the same params."""
+    from headway.client import calls
+
+    job = session.send(calls.retry_run(run, priority))
+    session.show(job, lambda: session.screen.line(f"Job {job.number} tries it again"))
+
+
+@command(app, "logs", "headway runs logs RUN", "headway runs logs RUN --stderr --follow")
+def logs(
+    session: "Session",
+    run: RunId,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until it ends.")] = False,
+    stderr: Annotated[bool, typer.Option("--stderr", help="What it said on stderr.")] = False,
+    lines: Annotated[
+        int | None, typer.Option("-n", "--lines", min=0, max=100_000, help="Only the last lines.")
+    ] = None,
+) -> None:
+    """The output of one execution."""
+    from headway.cli.commands.jobs_output import copy_log
+    from headway.client import calls
+
+    found = session.send(calls.get_run(run))
+    stream = "stderr" if stderr else "stdout"
+    copy_log(session, found.run_id, stream, follow=follow, lines=lines)

@@ -1,0 +1,87 @@
+"""`headway serve` and `headway worker`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.cli.session import Session
+
+app = commands()
+
+App = Annotated[
+    str | None, typer.Option("--app", metavar="MODULE:APP", help="Your handlers [HEADWAY_APP].")
+]
+Slots = Annotated[int | None, typer.Option("--slots", help="Jobs at once [HEADWAY_SLOTS, 1].")]
+Workspace = Annotated[
+    str | None,
+    typer.Option("--workspace", metavar="DIR", help="Where jobs work [HEADWAY_WORKSPACE, .]."),
+]
+Capabilities = Annotated[
+    list[str] | None,
+    typer.Option("--capability", metavar="WORD", help="What it can do, for jobs that require it."),
+]
+
+
+@command(
+    app,
+    "serve",
+    "headway serve",
+    "headway serve --app demo:app --slots 4",
+    "headway serve --port 0 --json   # any free port; one line says which",
+)
+def serve(
+    session: "Session",
+    app: App = None,
+    slots: Slots = None,
+    workspace: Workspace = None,
+    host: Annotated[str | None, typer.Option("--host", help="[HEADWAY_HOST, 127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option("--port", help="[HEADWAY_PORT, 4929]")] = None,
+    capability: Capabilities = None,
+) -> None:
+    """Run the scheduler, its worker and the HTTP server."""
+    from headway.cli import serve as serving
+
+    settings = session.settings_with(
+        app=app,
+        slots=slots,
+        workspace=workspace,
+        host=host,
+        port=port,
+        capabilities=capability or None,
+    )
+    serving.serve(settings, json=session.screen.json)
+
+
+@command(
+    app,
+    "worker",
+    "headway worker --url http://build.example:4929 --app demo:app --slots 2",
+    "headway worker --queue gpu --capability gpu",
+)
+def worker(
+    session: "Session",
+    app: App = None,
+    slots: Slots = None,
+    workspace: Workspace = None,
+    queue: Annotated[
+        list[str] | None, typer.Option("--queue", "-q", help="A queue to serve; all if none.")
+    ] = None,
+    capability: Capabilities = None,
+) -> None:
+    """Run a worker for a server on this or another machine."""
+    from headway.cli import serve as serving
+    from headway.server_file import ServerFile
+
+    running = None if session.settings.url else ServerFile(session.settings.data_dir).running()
+    settings = session.settings_with(
+        app=app,
+        slots=slots,
+        workspace=workspace,
+        queues=queue or None,
+        capabilities=capability or None,
+        url=session.settings.url or (running.url if running else None),
+    )
+    serving.work(settings)

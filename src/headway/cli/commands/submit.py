@@ -1,0 +1,196 @@
+"""`headway submit`: one job, or a whole graph from a file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headway.cli import job_options as given
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.api.jobs import Batch
+    from headway.cli.session import Session
+    from headway.domain.jobs import Job
+
+app = commands()
+
+COMMAND_PARAMS = ("argv=", "cwd=", "env=", "stdin=")
+
+
+@command(
+    app,
+    "submit",
+    "headway submit story genre=horror length=1200",
+    'headway submit story --params \'{"genre": "horror"}\' --delay 10m',
+    "headway submit command -- make deploy",
+    "headway submit --template nightly",
+    "headway submit --file flow.toml",
+    "",
+    "flow.toml, where jobs name each other by ref:",
+    "  [[jobs]]",
+    '  ref = "build"',
+    '  job_type = "command"',
+    '  params = {argv = ["make"]}',
+    "  [[jobs]]",
+    '  job_type = "command"',
+    '  params = {argv = ["make", "deploy"]}',
+    '  after = ["ref:build"]',
+    "  approval = true",
+)
+def submit(
+    session: "Session",
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TYPE KEY=VALUE",
+            help="The job type and its params. A value that is JSON is read as such.",
+        ),
+    ] = None,
+    params: Annotated[
+        str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            "--file", "-f", metavar="FILE", help="Many jobs, all or nothing; - reads JSON."
+        ),
+    ] = None,
+    template: Annotated[str | None, typer.Option("--template", help="Its name or id.")] = None,
+    priority: given.Priority = None,
+    queue: given.Queue = None,
+    delay: Annotated[
+        str | None,
+        typer.Option("--delay", metavar="SPAN", help="Not before 90s, 10m, 2h from now."),
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="Not before 2030-01-31T18:30.")
+    ] = None,
+    after: given.After = None,
+    needs: given.Needs = None,
+    produces: given.Produces = None,
+    lock: given.Locks = None,
+    tag: given.Tags = None,
+    unique_key: Annotated[
+        str | None, typer.Option("--unique-key", help="At most one active job has it.")
+    ] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option("--idempotency-key", help="The same submit twice makes one job.")
+    ] = None,
+    timeout: given.Timeout = None,
+    retries: Annotated[
+        int | None, typer.Option("--retries", help="How often it is tried again [3].")
+    ] = None,
+    requires: given.Requires = None,
+    cost: given.Cost = None,
+    limit: given.Limits = None,
+    approval: Annotated[bool, typer.Option("--approval", help="A person must approve.")] = False,
+    webhook_url: Annotated[
+        str | None, typer.Option("--webhook-url", metavar="URL", help="Who is told of its end.")
+    ] = None,
+) -> None:
+    """Submit a job, or a whole graph of jobs from a file."""
+    if file is not None:
+        _submit_file(session, file, alone=not (words or params or template))
+        return
+    job_type, read = _read_words(list(words or []), template, params)
+    chosen = given.chosen(
+        template=template,
+        priority=priority,
+        queue=queue,
+        delay=delay,
+        scheduled_for=at,
+        after=after,
+        needs=needs,
+        produces=produces,
+        locks=lock,
+        tags=tag,
+        unique_key=unique_key,
+        idempotency_key=idempotency_key,
+        timeout=timeout,
+        requires=requires,
+        cost_units=cost,
+        limits=limit,
+        approval=approval,
+        webhook_url=webhook_url,
+    )
+    if retries is not None:
+        chosen["retries"] = retries
+    _submit_one(session, job_type, read, chosen)
+
+
+def _submit_one(
+    session: "Session", job_type: str | None, params: dict[str, Any], chosen: dict[str, Any]
+) -> None:
+    import msgspec
+
+    from headway.client import calls, options
+    from headway.domain import errors
+    from headway.domain.requests import JobRequest
+
+    try:
+        request = options.request(job_type, params, chosen)  # type: ignore[arg-type]
+        # The words of options were not checked against the types yet.
+        request = msgspec.convert(msgspec.to_builtins(request), type(request))
+    except msgspec.ValidationError as error:
+        raise errors.InvalidRequest("", str(error)) from None
+    assert isinstance(request, JobRequest)
+    job = session.send(calls.submit(request))
+    session.show(job, lambda: _say(session, job))
+
+
+def _say(session: "Session", job: "Job") -> None:
+    from headway.cli import words
+
+    known = " (it was there already)" if job.deduplicated else ""
+    reason = f": {session.text(job.wait_reason.detail)}" if job.wait_reason else ""
+    session.screen.line(f"Job {job.number} ", words.status(job.status), f"{reason}{known}")
+
+
+def _read_words(
+    given_words: list[str], template: str | None, params: str | None
+) -> tuple[str | None, dict[str, Any]]:
+    """The job type and the params that were typed."""
+    from headway.cli import values
+    from headway.domain import errors
+
+    job_type = None
+    if template is None:
+        if not given_words or "=" in given_words[0]:
+            raise errors.InvalidRequest("", "which job type? headway submit TYPE key=value…")
+        job_type = given_words.pop(0)
+    if job_type == "command" and given_words and not given_words[0].startswith(COMMAND_PARAMS):
+        return job_type, {**values.read_params([], params), "argv": given_words}
+    return job_type, values.read_params(given_words, params)
+
+
+def _submit_file(session: "Session", file: str, *, alone: bool) -> None:
+    from headway.cli.bar import Bar
+    from headway.client import calls
+    from headway.domain import errors
+
+    if not alone:
+        raise errors.InvalidRequest("file", "goes without a job type, params and template")
+    with Bar("submit") as bar:
+        bar.draw(0.0, f"reading {file}")
+        batch = read_file(file)
+        bar.draw(0.5, f"{len(batch.jobs)} jobs on their way, all or nothing")
+        answer = session.send(calls.submit_batch(batch.jobs))
+        bar.draw(1.0)
+
+    def render() -> None:
+        for made in answer.jobs if len(answer.jobs) <= 20 else answer.jobs[:20]:
+            session.screen.line(f"Job {made.number}" + (f"  {made.ref}" if made.ref else ""))
+        session.screen.line(f"Submitted {len(answer.jobs)} jobs; see: headway jobs schedule")
+
+    session.show(answer, render)
+
+
+def read_file(file: str) -> "Batch":
+    """The jobs of a TOML or JSON file."""
+    from headway.api import table
+    from headway.api.jobs import Batch
+    from headway.cli import files
+
+    batch: Batch = table.decode(files.as_json(Path(file)), Batch)
+    return batch

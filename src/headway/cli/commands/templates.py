@@ -1,0 +1,206 @@
+"""`headway templates …`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headway.cli import options
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.cli.session import Session
+    from headway.domain.templates import Template
+
+app = commands()
+
+Name = Annotated[
+    str, typer.Argument(metavar="TEMPLATE", help="Its name or id.", show_default=False)
+]
+Pairs = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="The params.")]
+Params = Annotated[
+    str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
+]
+Description = Annotated[str | None, typer.Option("--description", "-d", help="What it is for.")]
+Priority = Annotated[
+    str | None, typer.Option("--priority", "-p", metavar="N|NAME", help="Of its jobs.")
+]
+Queue = Annotated[str | None, typer.Option("--queue", "-q", help="Where its jobs go.")]
+Timeout = Annotated[
+    str | None, typer.Option("--timeout", metavar="SPAN", help="Stop them after 90s, 10m, 2h.")
+]
+Retries = Annotated[int | None, typer.Option("--retries", help="How often they are tried again.")]
+File = Annotated[
+    Path | None,
+    typer.Option(
+        "--file", "-f", metavar="FILE", help="All fields from TOML or JSON; - reads JSON."
+    ),
+]
+
+
+@command(app, "list", "headway templates list", "headway templates list --all")
+def list_templates(
+    session: "Session",
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Archived ones too.")] = False,
+    limit: options.Limit = 50,
+) -> None:
+    """Templates, newest first."""
+    from headway.api.operation import Page
+    from headway.api.templates import TemplateQuery
+    from headway.cli import words
+    from headway.cli.screen import Column
+    from headway.client import calls
+
+    query = TemplateQuery(status=None if everything else "ACTIVE")
+    found, more = session.some(calls.list_templates(query), limit)
+    columns = [Column("NAME", elastic=True), Column("TYPE", elastic=True), Column("STATUS")]
+    columns += [Column("PARAMS", elastic=True), Column("DESCRIPTION", elastic=True)]
+    rows = [
+        [
+            one.name,
+            one.job_type,
+            words.status(one.status),
+            words.params(one.params),
+            one.description or "",
+        ]
+        for one in found
+    ]
+    session.show(Page(items=found, next_cursor=more), lambda: session.screen.table(columns, rows))
+
+
+@command(app, "show", "headway templates show nightly")
+def show(session: "Session", template: Name) -> None:
+    """Everything about one template."""
+    from headway.client import calls
+
+    _sheet(session, session.send(calls.get_template(template)))
+
+
+@command(
+    app,
+    "create",
+    "headway templates create nightly story genre=horror --timeout 10m",
+    'headway templates create deploy command argv=\'["make", "deploy"]\'',
+    "headway templates create --file nightly.toml",
+)
+def create(
+    session: "Session",
+    name: Annotated[str | None, typer.Argument(metavar="NAME")] = None,
+    job_type: Annotated[str | None, typer.Argument(metavar="TYPE")] = None,
+    pairs: Pairs = None,
+    params: Params = None,
+    description: Description = None,
+    priority: Priority = None,
+    queue: Queue = None,
+    timeout: Timeout = None,
+    retries: Retries = None,
+    file: File = None,
+) -> None:
+    """Make a template; its name must be free."""
+    from headway.client import calls
+    from headway.scheduler.templates import TemplateRequest
+
+    fields = _fields(pairs, params, description, priority, queue, timeout, retries)
+    fields.update({k: v for k, v in (("name", name), ("job_type", job_type)) if v is not None})
+    request = _read(file, fields, TemplateRequest)
+    _sheet(session, session.send(calls.create_template(request)))
+
+
+@command(
+    app,
+    "edit",
+    "headway templates edit nightly --priority high",
+    "headway templates edit nightly genre=comedy   # replaces all params",
+)
+def edit(
+    session: "Session",
+    template: Name,
+    pairs: Pairs = None,
+    params: Params = None,
+    name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
+    description: Description = None,
+    priority: Priority = None,
+    queue: Queue = None,
+    timeout: Timeout = None,
+    retries: Retries = None,
+    file: File = None,
+) -> None:
+    """Change a template; jobs that exist stay as they are."""
+    from headway.client import calls
+    from headway.scheduler.templates import TemplatePatch
+
+    fields = _fields(pairs, params, description, priority, queue, timeout, retries)
+    if name is not None:
+        fields["name"] = name
+    patch = _read(file, fields, TemplatePatch)
+    _sheet(session, session.send(calls.change_template(template, patch)))
+
+
+@command(app, "archive", "headway templates archive nightly")
+def archive(session: "Session", template: Name) -> None:
+    """Archive a template: it stays readable and makes no more jobs."""
+    from headway.client import calls
+
+    gone = session.send(calls.archive_template(template))
+    session.show(gone, lambda: session.screen.line(f"Template {gone.name} is archived"))
+
+
+def _fields(
+    pairs: list[str] | None,
+    params: str | None,
+    description: str | None,
+    priority: str | None,
+    queue: str | None,
+    timeout: str | None,
+    retries: int | None,
+) -> dict[str, Any]:
+    """The fields that were given on the command line."""
+    from headway.cli import values
+    from headway.domain import durations
+
+    fields: dict[str, Any] = {"description": description, "priority": priority, "queue": queue}
+    if pairs or params is not None:
+        fields["params"] = values.read_params(pairs or [], params)
+    if timeout is not None:
+        fields["timeout_s"] = durations.parse(timeout)
+    if retries is not None:
+        fields["retry_policy"] = {"max_attempts": retries}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _read(file: Path | None, fields: dict[str, Any], kind: Any) -> Any:
+    """The file's fields, with those of the command line over them."""
+    import msgspec
+
+    from headway.api import table
+    from headway.cli import files
+
+    base = table.decode(files.as_json(file), dict[str, Any]) if file is not None else {}
+    return table.decode(msgspec.json.encode({**base, **fields}), kind)
+
+
+def _sheet(session: "Session", template: "Template") -> None:
+    from headway.cli import job_text, words
+    from headway.domain import durations
+
+    session.show(
+        template,
+        lambda: session.screen.facts(
+            [
+                ("template", template.name),
+                ("status", words.status(template.status)),
+                ("type", template.job_type),
+                ("params", words.params(template.params)),
+                ("description", template.description),
+                ("queue", template.queue),
+                ("priority", str(template.priority)),
+                ("retries", str(template.retry_policy.max_attempts)),
+                ("time-out", durations.show(template.timeout_s) if template.timeout_s else None),
+                ("requires", ", ".join(template.requires)),
+                ("locks", ", ".join(job_text.lock(one) for one in template.locks)),
+                ("tags", ", ".join(template.tags)),
+                ("changed", words.when(template.updated_at)),
+                ("id", template.template_id),
+            ]
+        ),
+    )

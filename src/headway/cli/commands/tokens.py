@@ -1,0 +1,79 @@
+"""`headway tokens …`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli import options
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.cli.session import Session
+
+app = commands()
+
+
+@command(app, "list", "headway tokens list")
+def list_tokens(session: "Session", limit: options.Limit = 50) -> None:
+    """Tokens, newest first, revoked ones too."""
+    from headway.api.operation import Page
+    from headway.cli import words
+    from headway.cli.screen import Column, Styled
+    from headway.client import calls
+
+    found, more = session.some(calls.list_tokens(), limit)
+    columns = [Column("TOKEN"), Column("NAME", elastic=True), Column("ROLE"), Column("AGE")]
+    session.show(
+        Page(items=found, next_cursor=more),
+        lambda: session.screen.table(
+            [*columns, Column("STATE")],
+            [
+                [
+                    token.token_id,
+                    token.name,
+                    token.role.value,
+                    words.age(token.created_at),
+                    Styled("revoked", "red") if token.revoked_at else Styled("good", "green"),
+                ]
+                for token in found
+            ],
+        ),
+    )
+
+
+@command(app, "create", "headway tokens create ci --role submit")
+def create(
+    session: "Session",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is.", show_default=False)],
+    role: Annotated[
+        str, typer.Option("--role", metavar="ROLE", help="read, submit, work or admin.")
+    ] = "read",
+) -> None:
+    """Make a token; it is shown this once."""
+    from headway.client import calls
+    from headway.domain import errors
+    from headway.domain.tokens import Role
+
+    if role not in list(Role):
+        raise errors.InvalidRequest("role", f"{role!r} is not one of {', '.join(Role)}")
+    token = session.send(calls.create_token(name, Role(role)))
+
+    def render() -> None:
+        session.screen.line(str(token.token))
+        session.screen.note(
+            f"It is shown this once. To revoke: headway tokens revoke {token.token_id}"
+        )
+
+    session.show(token, render)
+
+
+@command(app, "revoke", "headway tokens revoke TOKEN")
+def revoke(
+    session: "Session",
+    token_id: Annotated[str, typer.Argument(metavar="TOKEN", help="Its id.", show_default=False)],
+) -> None:
+    """Revoke a token: from now on it is good for nothing."""
+    from headway.client import calls
+
+    revoked = session.send(calls.revoke_token(token_id))
+    session.show(revoked, lambda: session.screen.line(f"Token {revoked.name} is revoked"))

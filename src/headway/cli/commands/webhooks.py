@@ -1,0 +1,134 @@
+"""`headway webhooks …`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli import options
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.cli.screen import Cell
+    from headway.cli.session import Session
+    from headway.domain.webhooks import Delivery
+
+app = commands()
+
+WebhookId = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Its id.", show_default=False)]
+DeliveryId = Annotated[str, typer.Argument(metavar="DELIVERY", help="Its id.", show_default=False)]
+
+
+@command(app, "list", "headway webhooks list")
+def list_webhooks(session: "Session", limit: options.Limit = 50) -> None:
+    """Endpoints that are told, newest first."""
+    from headway.api.operation import Page
+    from headway.cli.screen import Column
+    from headway.client import calls
+
+    found, more = session.some(calls.list_webhooks(), limit)
+    columns = [Column("WEBHOOK"), Column("URL", elastic=True), Column("EVENTS", elastic=True)]
+    session.show(
+        Page(items=found, next_cursor=more),
+        lambda: session.screen.table(
+            columns, [[one.webhook_id, one.url, ", ".join(one.events)] for one in found]
+        ),
+    )
+
+
+@command(
+    app,
+    "add",
+    "headway webhooks add https://ci.example/hook",
+    "headway webhooks add https://ci.example/hook --event job.run.failed",
+)
+def add(
+    session: "Session",
+    endpoint: Annotated[
+        str, typer.Argument(metavar="URL", help="Who is told.", show_default=False)
+    ],
+    event: Annotated[
+        list[str] | None, typer.Option("--event", "-e", help="Of which events; all if none.")
+    ] = None,
+) -> None:
+    """Register an endpoint; its secret is shown this once."""
+    from headway.client import calls
+
+    webhook = session.send(calls.create_webhook(endpoint, event))
+    session.show(
+        webhook,
+        lambda: session.screen.facts(
+            [
+                ("webhook", webhook.webhook_id),
+                ("url", webhook.url),
+                ("events", ", ".join(webhook.events)),
+                ("secret", webhook.secret),
+            ]
+        ),
+    )
+
+
+@command(app, "remove", "headway webhooks remove WEBHOOK")
+def remove(session: "Session", webhook: WebhookId) -> None:
+    """Remove an endpoint; what was not delivered to it fails."""
+    from headway.client import calls
+
+    gone = session.send(calls.remove_webhook(webhook))
+    session.show(gone, lambda: session.screen.line(f"{gone.url} is told no more"))
+
+
+@command(app, "deliveries", "headway webhooks deliveries --status failed")
+def deliveries(
+    session: "Session",
+    status: Annotated[
+        str | None, typer.Option("--status", help="pending, delivered or failed.")
+    ] = None,
+    job: Annotated[str | None, typer.Option("--job", metavar="JOB", help="About this job.")] = None,
+    limit: options.Limit = 20,
+) -> None:
+    """Messages to endpoints, newest first."""
+    from headway.api.operation import Page
+    from headway.api.webhooks import DeliveryQuery
+    from headway.cli.screen import Column
+    from headway.client import calls
+
+    job_id = session.send(calls.get_job(job)).job_id if job else None
+    query = DeliveryQuery(status=status, job_id=job_id)
+    found, more = session.some(calls.list_deliveries(query), limit)
+    columns = [Column(title) for title in ("DELIVERY", "JOB", "STATUS", "TRIES")]
+    columns += [Column(title, elastic=True) for title in ("EVENT", "URL", "ERROR")]
+    session.show(
+        Page(items=found, next_cursor=more),
+        lambda: session.screen.table(columns, [_row(session, one) for one in found]),
+    )
+
+
+def _row(session: "Session", one: "Delivery") -> "list[Cell]":
+    from headway.cli import words
+
+    return [
+        one.delivery_id,
+        session.number(one.job_id),
+        words.status(one.status),
+        str(one.attempts),
+        one.event,
+        one.url,
+        one.last_error or "",
+    ]
+
+
+@command(app, "redeliver", "headway webhooks redeliver DELIVERY")
+def redeliver(session: "Session", delivery: DeliveryId) -> None:
+    """Send a message once more."""
+    from headway.client import calls
+
+    sent = session.send(calls.redeliver(delivery))
+    session.show(sent, lambda: session.screen.line(f"{sent.event} goes to {sent.url} once more"))
+
+
+@command(app, "secret", "headway webhooks secret")
+def secret(session: "Session") -> None:
+    """The secret that signs messages to a job's own URL."""
+    from headway.client import calls
+
+    found = session.send(calls.get_webhook_secret())
+    session.show(found, lambda: session.screen.line(found.secret))

@@ -1,0 +1,24 @@
+"""`headway why JOB`."""
+
+from typing import TYPE_CHECKING
+
+from headway.cli import options
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.cli.session import Session
+
+app = commands()
+
+
+@command(app, "why", "headway why 7", "headway why 7 --json")
+def why(session: "Session", job: options.Job) -> None:
+    """Say why a job is not running."""
+    from headway.cli import why_text
+    from headway.client import calls
+
+    answer = session.send(calls.why(job))
+    session.show(
+        answer,
+        lambda: why_text.show(session, session.send(calls.get_job(answer.number)), answer),
+    )

@@ -1,0 +1,91 @@
+"""Following a job: its output as it comes, its progress, why it waits, how it ends."""
+
+import sys
+import threading
+import time
+from typing import BinaryIO
+
+from headway.cli import words
+from headway.cli.bar import Bar
+from headway.cli.session import Session
+from headway.client import calls
+from headway.client.calls import JobRef
+from headway.domain import errors, states
+from headway.domain.jobs import Job
+
+FIRST_POLL_S = 0.01
+LONGEST_POLL_S = 0.25
+STREAMS = ("stdout", "stderr")
+
+
+class Follower:
+    """Shows a job until it ends. In JSON mode all output goes to standard error."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._bar = Bar("")
+        self._lock = threading.Lock()
+        self._readers: dict[str, list[threading.Thread]] = {}
+        self._told: str | None = None
+
+    def follow(self, reference: JobRef) -> Job:
+        """Wait for the end; answers the job as it ended."""
+        wait_s = FIRST_POLL_S
+        while True:
+            job = self._session.send(calls.get_job(reference))
+            if job.run_id is not None and job.started_at is not None:
+                self._read(job.run_id)
+            if job.status in states.TERMINAL:
+                break
+            self._tell(job)
+            time.sleep(wait_s)
+            wait_s = min(wait_s * 1.5, LONGEST_POLL_S)
+        for reader in [one for pair in self._readers.values() for one in pair]:
+            reader.join()
+        self._bar.clear()
+        return job
+
+    def _read(self, run_id: str) -> None:
+        if run_id in self._readers:
+            return
+        self._readers[run_id] = [
+            threading.Thread(target=self._copy, args=(run_id, stream), daemon=True)
+            for stream in STREAMS
+        ]
+        for reader in self._readers[run_id]:
+            reader.start()
+
+    def _copy(self, run_id: str, stream: str) -> None:
+        target = sys.stdout if stream == "stdout" and not self._session.screen.json else sys.stderr
+        try:
+            for part in self._session.client.log(run_id, stream, follow=True):
+                self._write(target.buffer, part)
+        except BrokenPipeError:
+            return
+        except errors.HeadwayError as error:
+            self._session.screen.note(f"the output cannot be read: {error.detail}")
+
+    def _write(self, target: BinaryIO, part: bytes) -> None:
+        with self._lock:
+            self._bar.clear()
+            target.write(part)
+            target.flush()
+
+    def _tell(self, job: Job) -> None:
+        """How far it is, or a line whenever it waits for something else."""
+        if job.progress is not None:
+            with self._lock:
+                self._bar.draw(job.progress.fraction, words.progress(job))
+        detail = job.wait_reason.detail if job.wait_reason else None
+        if detail is not None and detail != self._told:
+            self._told = detail
+            self._session.screen.note(f"job {job.number} waits: {self._session.text(detail)}")
+
+
+def ending(session: Session, job: Job) -> str:
+    """One line about how a job ended, and why."""
+    if job.wait_reason is not None:
+        return f"job {job.number} {job.status.lower()}: {session.text(job.wait_reason.detail)}"
+    runs = session.send(calls.runs_of_job(job.number)).items
+    error = (runs[0].error or "").strip().splitlines() if runs else []
+    return f"job {job.number} {job.status.lower()}" + (f": {error[-1]}" if error else "")

@@ -1,0 +1,128 @@
+"""Jobs as tables and as sheets of facts."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from headway.cli import words
+from headway.cli.screen import Cell, Column, Styled
+from headway.cli.session import Session
+from headway.domain import durations, states
+from headway.domain.jobs import DEFAULT_QUEUE, Job, Lock
+
+
+def table(session: Session, jobs: Sequence[Job]) -> tuple[list[Column], list[list[Cell]]]:
+    """Jobs in rows; columns in which nothing is unusual are left out."""
+    session.learn(jobs)
+    queues = any(job.queue != DEFAULT_QUEUE for job in jobs)
+    priorities = any(job.priority for job in jobs)
+    columns = [Column("JOB"), Column("STATUS"), Column("TYPE", elastic=True)]
+    columns += [Column("QUEUE", elastic=True)] if queues else []
+    columns += [Column("PRIO")] if priorities else []
+    columns += [Column("AGE"), Column("WORK", elastic=True), Column("DETAIL", elastic=True)]
+    return columns, [_row(session, job, queues, priorities) for job in jobs]
+
+
+def _row(session: Session, job: Job, queues: bool, priorities: bool) -> list[Cell]:
+    return [
+        str(job.number),
+        words.status(job.status),
+        job.job_type,
+        *([job.queue] if queues else []),
+        *([str(job.priority)] if priorities else []),
+        words.age(job.created_at),
+        words.work(job),
+        Styled(detail(session, job), "dim"),
+    ]
+
+
+def detail(session: Session, job: Job) -> str:
+    """What matters most about a job as it stands."""
+    if job.wait_reason is not None:
+        return session.text(job.wait_reason.detail)
+    if job.status is states.RUNNING:
+        asked = "cancel requested" if job.cancel_requested else ""
+        running = f"for {words.span_of(job)}"
+        return ", ".join(part for part in (words.progress(job), asked, running) if part)
+    if job.status in states.TERMINAL:
+        code = f"exit {job.exit_code}" if job.exit_code else ""
+        took = f"took {words.span_of(job)}" if job.started_at else ""
+        return ", ".join(part for part in (code, took) if part)
+    return f"place {job.queue_position}" if job.queue_position else ""
+
+
+def sheet(session: Session, job: Job) -> None:
+    """Everything about a job that is not as usual."""
+    session.learn([job])
+    session.screen.facts(
+        [
+            ("job", str(job.number)),
+            ("status", words.status(job.status)),
+            ("reason", session.text(job.wait_reason.detail) if job.wait_reason else None),
+            ("type", job.job_type),
+            ("work", words.work(job)),
+            ("queue", job.queue),
+            ("priority", str(job.priority) if job.priority else None),
+            ("place", str(job.queue_position) if job.queue_position else None),
+            ("progress", words.progress(job)),
+            ("exit code", None if job.exit_code is None else str(job.exit_code)),
+            *_times(job),
+            *_terms(session, job),
+            *_origins(session, job),
+            ("id", job.job_id),
+        ]
+    )
+
+
+def _times(job: Job) -> list[tuple[str, Cell | None]]:
+    return [
+        ("submitted", words.when(job.created_at)),
+        ("not before", words.when(job.scheduled_for) if job.started_at is None else None),
+        ("started", words.when(job.started_at)),
+        ("ended", words.when(job.finished_at)),
+        ("took", words.span_of(job) if job.finished_at else None),
+        ("time-out", durations.show(job.timeout_s) if job.timeout_s else None),
+    ]
+
+
+def _terms(session: Session, job: Job) -> list[tuple[str, Cell | None]]:
+    after = ", ".join(f"{one.number} ({one.policy})" for one in job.after)
+    pin = job.pinned_head
+    return [
+        ("after", after),
+        ("needs", ", ".join(job.needs)),
+        ("produces", ", ".join(job.produces)),
+        ("locks", ", ".join(lock(one) for one in job.locks)),
+        ("pinned to", f"{pin.branch} at {pin.commit[:12]}" if pin else None),
+        ("approval", job.approval.lower() if job.approval else None),
+        ("requires", ", ".join(job.requires)),
+        ("limits", ", ".join(f"{name}={amount}" for name, amount in job.limits.items())),
+        ("cost", str(job.cost_units) if job.cost_units != 1 else None),
+        ("tags", ", ".join(job.tags)),
+        ("unique key", job.unique_key),
+    ]
+
+
+def lock(one: Lock) -> str:
+    """A lock as it would be typed."""
+    return one.key if one.mode == "exclusive" else f"{one.key}:{one.mode}"
+
+
+def _origins(session: Session, job: Job) -> list[tuple[str, Cell | None]]:
+    attempt = f"{job.attempt} of {job.retry_policy.max_attempts} retries" if job.attempt else None
+    return [
+        ("attempt", attempt),
+        ("retry of", session.number(job.retry_of) if job.retry_of else None),
+        ("retry", job.retry_state if job.retry_state != "none" else None),
+        ("rewound", f"{job.generation - 1} times" if job.generation > 1 else None),
+        ("worker", job.worker_id),
+        ("template", job.template_id),
+        ("schedule", job.schedule_id),
+        ("group", job.group_id),
+        ("run", job.run_id),
+    ]
+
+
+def compact(value: object) -> str:
+    """A value as JSON in one line."""
+    return msgspec.json.encode(value).decode()

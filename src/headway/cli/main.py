@@ -1,0 +1,123 @@
+"""`headway`: the command line.
+
+Commands are loaded when they are used, so that `headway --help` has nothing to wait for.
+"""
+
+import sys
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from headway.cli import options
+
+COMMANDS = {
+    "serve": ("serving", "Run the scheduler, its worker and the HTTP server."),
+    "worker": ("serving", "Run a worker for a server on this or another machine."),
+    "run": ("run", "Run a command as a job, show its output, exit with its code."),
+    "submit": ("submit", "Submit a job, or a whole graph of jobs from a file."),
+    "why": ("why", "Say why a job is not running."),
+    "top": ("top", "Show what runs and what waits, redrawn in place."),
+    "pause": ("queue", "Start nothing more; what runs goes on."),
+    "resume": ("queue", "Lift a pause, or every pause."),
+    "gc": ("housekeeping", "Remove jobs that ended long ago, with runs, logs and events."),
+    "backup": ("housekeeping", "Copy the database to a file while it is in use."),
+    "verify": ("housekeeping", "Check the database and the scheduler's own rules."),
+    "migrate": ("housekeeping", "Bring the database up to date."),
+    "doctor": ("doctor", "Say what is wrong with a set-up and how to mend it."),
+}
+
+GROUPS = {
+    "jobs": "Look at jobs and change them.",
+    "runs": "Look at single executions and their output.",
+    "templates": "Defaults that many jobs share.",
+    "schedules": "Jobs that are made by the clock.",
+    "groups": "Jobs that belong together.",
+    "webhooks": "Who is told when jobs end.",
+    "workers": "Who does the work.",
+    "limits": "How much may run at once.",
+    "tokens": "Who may ask for what.",
+}
+
+
+class LazyGroup(TyperGroup):
+    """Knows the names of its commands, and loads the one that is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Every command and group."""
+        return [*COMMANDS, *GROUPS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command behind a name."""
+        if cmd_name in COMMANDS:
+            module = import_module(f"headway.cli.commands.{COMMANDS[cmd_name][0]}")
+            return typer.main.get_group(module.app).get_command(ctx, cmd_name)
+        if cmd_name in GROUPS:
+            group = typer.main.get_group(import_module(f"headway.cli.commands.{cmd_name}").app)
+            group.name, group.help = cmd_name, GROUPS[cmd_name]
+            return group
+        return None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The list of commands, from their names alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        with formatter.section("Groups of commands"):
+            formatter.write_dl(list(GROUPS.items()))
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=options.examples(
+        "headway run -- make test",
+        "headway submit story genre=horror --priority high",
+        "headway why 7",
+        "headway serve --app demo:app",
+    ),
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from headway import __version__
+
+        typer.echo(f"headway {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    ctx: typer.Context,
+    json: options.Json = False,
+    data: options.Data = None,
+    db: options.Db = None,
+    url: options.Url = None,
+    token: options.Token = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version.")
+    ] = False,
+) -> None:
+    """One durable job scheduler.
+
+    It talks to the server that is configured or found, and otherwise straight to the database in
+    ./.headway.
+    """
+    ctx.obj = {"json": json or None, "data": data, "db": db, "url": url, "token": token}
+
+
+def main() -> None:
+    """The entry point."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A name that the terminal cannot show must not end the program.
+            stream.reconfigure(errors="backslashreplace")
+    app(prog_name="headway")
+
+
+if __name__ == "__main__":
+    main()

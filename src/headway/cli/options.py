@@ -1,0 +1,94 @@
+"""Options that every command has, and how a command gets its session."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, Concatenate, ParamSpec, get_args
+
+import typer
+from typer.models import OptionInfo
+
+Words = ParamSpec("Words")
+
+Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
+Data = Annotated[
+    str | None,
+    typer.Option("--data", metavar="DIR", help="Data directory [HEADWAY_DATA, ./.headway]."),
+]
+Db = Annotated[
+    str | None,
+    typer.Option("--db", metavar="URL", help="sqlite:///FILE or postgresql://… [HEADWAY_DB]."),
+]
+Url = Annotated[
+    str | None, typer.Option("--url", metavar="URL", help="The server to ask [HEADWAY_URL].")
+]
+Token = Annotated[
+    str | None, typer.Option("--token", metavar="TOKEN", help="Who you are [HEADWAY_TOKEN].")
+]
+
+COMMON: dict[str, Any] = {"json": Json, "data": Data, "db": Db, "url": Url, "token": Token}
+
+Job = Annotated[str, typer.Argument(metavar="JOB", help="Its number or id.", show_default=False)]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many to show.")]
+
+
+def examples(*lines: str) -> str:
+    """Examples for the end of a help text, kept line by line."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def commands() -> typer.Typer:
+    """Commands, as yet none."""
+    return typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def command(
+    app: typer.Typer, name: str, *shown: str, **context: Any
+) -> Callable[[Callable[Concatenate[Any, Words], None]], Callable[Concatenate[Any, Words], None]]:
+    """Make a function a command: it gets a session first; the common options come last."""
+
+    def register(
+        function: Callable[Concatenate[Any, Words], None],
+    ) -> Callable[Concatenate[Any, Words], None]:
+        settings = {"help_option_names": ["-h", "--help"], **context}
+        app.command(name, epilog=examples(*shown) if shown else None, context_settings=settings)(
+            _with_session(function)
+        )
+        return function
+
+    return register
+
+
+def _name_value(parameter: inspect.Parameter) -> None:
+    """A value without a name of its own is called by its kind, not by its Python type."""
+    kind, *more = get_args(parameter.annotation) or (None,)
+    for one in more:
+        if isinstance(one, OptionInfo) and one.metavar is None and kind is not bool:
+            one.metavar = "N" if {int, float} & {kind, *get_args(kind)} else "WORD"
+
+
+def _with_session(function: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(function)
+    def run(*, ctx: typer.Context, **given: Any) -> None:
+        from headway.cli.session import Session
+
+        common = {name: given.pop(name) or None for name in COMMON}
+        outer = ctx.find_root().obj or {}
+        with Session({**outer, **{k: v for k, v in common.items() if v is not None}}) as session:
+            function(session, **given)
+
+    own = inspect.signature(function)
+    for one in own.parameters.values():
+        _name_value(one)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter("ctx", keyword, annotation=typer.Context),
+        *(one.replace(kind=keyword) for one in list(own.parameters.values())[1:]),
+        *(
+            inspect.Parameter(name, keyword, annotation=kind, default=name != "json" and None)
+            for name, kind in COMMON.items()
+        ),
+    ]
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run

@@ -1,0 +1,171 @@
+"""`headway serve` and `headway worker`: the processes that do the work."""
+
+import dataclasses
+import logging
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headway import wiring
+from headway.domain import errors
+from headway.http import server as http_server
+from headway.http.security import LOOPBACK
+from headway.http.server import Server
+from headway.scheduler.scheduler import Scheduler
+from headway.server_file import ServerFile
+from headway.settings import Settings
+from headway.storage import limits as limit_rows
+from headway.storage.transaction import Transaction
+from headway.worker.loop import Worker
+from headway.worker.remote import RemoteTransport
+from headway.worker.transport import LocalTransport
+from headway.workspace import Workspace
+
+
+def serve(settings: Settings, *, json: bool = False) -> None:
+    """Run the scheduler, its built-in worker and the HTTP server until told to stop."""
+    _log(settings)
+    app = wiring.load_app(settings.app)
+    store = wiring.open_store(settings)
+    try:
+        scheduler = wiring.build_scheduler(settings, store, app)
+        listening = http_server.listen(settings.host, settings.port)
+        token = wiring.ensure_admin_token(settings, scheduler)
+        _refuse_open_door(settings, token)
+        _set_limits(settings, scheduler)
+        _serve(settings, scheduler, listening, app.prepares if app else {}, json)
+    finally:
+        store.close()
+
+
+def _serve(
+    settings: Settings, scheduler: Scheduler, listening: Any, prepares: dict[str, Any], json: bool
+) -> None:
+    me = wiring.registration(settings, list(scheduler.handlers), prefix="server", every_queue=True)
+    scheduler = dataclasses.replace(scheduler, server=me.worker_id)
+    transport = LocalTransport(scheduler, me)
+    executors = wiring.executors(
+        scheduler.handlers, settings.slots, scheduler.workspace, scheduler.rules.largest_result
+    )
+    worker = Worker(
+        transport, executors, slots=settings.slots, data=scheduler.data, prepares=prepares
+    )
+    server = Server(
+        scheduler,
+        worker,
+        grace_s=settings.grace_s,
+        allowed_hosts=(*settings.allowed_hosts, settings.host),
+    )
+    server.recover(
+        lambda: http_server.recover(
+            scheduler, wiring.is_alive, lambda run_ids: wiring.end_orphans(scheduler.data, run_ids)
+        )
+    )
+    port = listening.getsockname()[1]
+    shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+    url = f"http://{shown}:{port}"
+    server_file = ServerFile(settings.data_dir)
+    other = server_file.claim(url)
+    try:
+        server.run(listening, lambda: _announce(settings, url, server, other, json))
+    finally:
+        server_file.release()
+
+
+def _announce(settings: Settings, url: str, server: Server, other: Any, json: bool) -> None:
+    link = f"{url}/#code={server.dashboard_code()}"
+    if json:
+        facts = {"url": url, "pid": os.getpid(), "data": settings.data, "dashboard": link}
+        print(msgspec.json.encode(facts).decode(), flush=True)
+        return
+    print(f"Headway listens on {url}, data in {settings.data}, {settings.slots} slot(s).")
+    if other is not None:
+        print(
+            f"Another server ({other.url}, pid {other.pid}) shares this data: both do the work, server.json stays its own."
+        )
+    print(f"Dashboard (opens once): {link}")
+    print("Ctrl-C stops it after running jobs have ended.", flush=True)
+
+
+def _refuse_open_door(settings: Settings, token: str | None) -> None:
+    if settings.host not in LOOPBACK and not token:
+        raise errors.Unavailable(
+            f"listening on {settings.host} needs tokens: there is none in {settings.data}"
+        )
+
+
+def _set_limits(settings: Settings, scheduler: Scheduler) -> None:
+    """Sizes from the settings; a rate that was set by hand stays."""
+    if not settings.limits:
+        return
+
+    def work(tx: Transaction) -> None:
+        known = {limit.name: limit for limit in limit_rows.defined(tx)}
+        for name, size in settings.limits.items():
+            rate = known[name].rate if name in known else None
+            tx.do("put_limit", name=name, size=size, rate=rate)
+
+    scheduler.store.write(work)
+
+
+def work(settings: Settings) -> None:
+    """Run a worker against a server until told to stop."""
+    _log(settings)
+    if not settings.url:
+        raise errors.InvalidRequest(
+            "url", "a worker needs the server's address: --url or HEADWAY_URL"
+        )
+    app = wiring.load_app(settings.app)
+    handlers = app.handlers if app else {}
+    me = wiring.registration(settings, list(handlers), prefix="worker", every_queue=False)
+    transport = RemoteTransport(
+        settings.url, settings.token or wiring.read_token(settings), me, settings.ca_file
+    )
+    workspace = Workspace(Path(settings.workspace).resolve())
+    executors = wiring.executors(handlers, settings.slots, workspace, settings.largest_body)
+    worker = Worker(
+        transport,
+        executors,
+        slots=settings.slots,
+        data=settings.data_dir.resolve(),
+        prepares=app.prepares if app else {},
+    )
+    _until_signal(worker, settings)
+
+
+def _until_signal(worker: Worker, settings: Settings) -> None:
+    asked = threading.Event()
+    signals = 0
+
+    def on_signal(*_: Any) -> None:
+        nonlocal signals
+        signals += 1
+        if signals > 1:
+            os._exit(1)
+        asked.set()
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGINT, on_signal)
+    worker.start()
+    print(
+        f"Worker for {settings.url} with {settings.slots} slot(s). Ctrl-C stops it after running jobs have ended.",
+        flush=True,
+    )
+    while not asked.wait(3600):
+        pass
+    if not worker.stop(settings.grace_s):
+        print("Some jobs did not end in time; their leases will expire.", file=sys.stderr)
+
+
+def _log(settings: Settings) -> None:
+    if settings.log_format == "json":
+        template = '{"at":"%(asctime)s","level":"%(levelname)s","logger":"%(name)s","message":"%(message)s"}'
+    else:
+        template = "%(asctime)s %(levelname)-7s %(message)s"
+    logging.basicConfig(level=logging.INFO, format=template, stream=sys.stderr)
+    logging.getLogger("httpx").setLevel(logging.WARNING)

@@ -1,0 +1,144 @@
+"""What a command works with: the settings, the way to the scheduler, the screen."""
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from types import TracebackType
+from typing import Any, TypeVar
+
+import typer
+
+from headway import settings as settings_module
+from headway.api.operation import Page
+from headway.cli.screen import Screen
+from headway.client import calls
+from headway.client.calls import Call
+from headway.client.client import Client
+from headway.client.transport import LocalTransport
+from headway.domain import errors
+from headway.domain.jobs import Job
+from headway.scheduler.scheduler import Scheduler
+from headway.settings import Settings
+
+Answer = TypeVar("Answer")
+
+UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+MOST_LOOKED_UP = 20
+
+
+class Session:
+    """One command's way to the scheduler. Leaving it tells the person what went wrong."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._given = {name: value for name, value in given.items() if name != "json"}
+        self.screen = Screen(json=bool(given.get("json")))
+        self._numbers: dict[str, int | None] = {}
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if isinstance(error, errors.HeadwayError):
+                if not isinstance(error, errors.Unavailable):
+                    error.detail = self.text(error.detail)
+                self.screen.error(error)
+                raise typer.Exit(error.exit_code)
+            if isinstance(error, BrokenPipeError):
+                return
+            if isinstance(error, sqlite3.Error | OSError):
+                self.screen.error(errors.Unavailable(_sentence(error)))
+                raise typer.Exit(1)
+        finally:
+            if "client" in self.__dict__:
+                self.client.close()
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return settings_module.load(self._given)
+
+    def settings_with(self, **more: Any) -> Settings:
+        """The settings in force, with options that only some commands have."""
+        return settings_module.load({**self._given, **more})
+
+    @cached_property
+    def client(self) -> Client:
+        """The way to the scheduler, opened when it is first needed."""
+        from headway import wiring
+
+        app = None if self.settings.url else wiring.load_app(self.settings.app)
+        return wiring.connect(self.settings, app)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether there is no server between us and the database."""
+        return isinstance(self.client.transport, LocalTransport)
+
+    def open_scheduler(self) -> Scheduler:
+        """The scheduler on the database itself, for what no server does for others."""
+        from headway import wiring
+
+        if self.settings.url:
+            raise errors.InvalidRequest(
+                "url", "this works on the database itself: run it where the data is, without --url"
+            )
+        self.client = wiring.local_client(self.settings)
+        transport = self.client.transport
+        assert isinstance(transport, LocalTransport)
+        return transport.scheduler
+
+    def send(self, call: Call[Answer]) -> Answer:
+        """Ask, and wait for the answer."""
+        return self.client.send(call)
+
+    def some(self, call: Call[Any], most: int) -> tuple[list[Any], str | None]:
+        """Up to so many items of a list, page by page, and the cursor of the next one."""
+        found: list[Any] = []
+        cursor: str | None = None
+        while len(found) < most:
+            query = {**call.query, "limit": min(200, most - len(found))}
+            if cursor is not None:
+                query["cursor"] = cursor
+            page: Page[Any] = self.send(Call(call.method, call.path, call.answer, query=query))
+            found += page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return found, cursor
+
+    def learn(self, jobs: Iterable[Job]) -> None:
+        """Remember the numbers of jobs that were read anyway."""
+        self._numbers.update({job.job_id: job.number for job in jobs})
+
+    def number(self, job_id: str) -> str:
+        """A job's number, or its id if it is not known."""
+        if job_id not in self._numbers and len(self._numbers) < MOST_LOOKED_UP * 10:
+            try:
+                self._numbers[job_id] = self.send(calls.get_job(job_id)).number
+            except errors.HeadwayError:
+                self._numbers[job_id] = None
+        return str(self._numbers.get(job_id) or job_id)
+
+    def text(self, detail: str) -> str:
+        """A sentence in which jobs are named by their numbers."""
+        return UUID.sub(lambda match: self.number(match[0]), detail)
+
+    def show(self, value: Any, render: Callable[[], None]) -> None:
+        """The value in JSON if that was asked for, otherwise as text."""
+        if self.screen.json:
+            self.screen.value(value)
+        else:
+            render()
+
+
+def _sentence(error: sqlite3.Error | OSError) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return f"{error}; headway doctor may know more"

@@ -1,0 +1,91 @@
+"""The whole at a glance."""
+
+from headway.api.operation import Paging
+from headway.cli import job_text, words
+from headway.cli.screen import Cell, Column
+from headway.cli.session import Session
+from headway.client import calls
+from headway.domain.answers import CurrentJob, LimitView, SchedulerStatus
+
+MOST_SHOWN = 200
+
+
+def glance(session: Session, status: SchedulerStatus) -> None:
+    """A few lines about everything."""
+    for line in head(status):
+        session.screen.line(line)
+
+
+def head(status: SchedulerStatus) -> list[str]:
+    """What runs, how much waits, and what became of the rest."""
+    totals = status.totals
+    names = ("succeeded", "failed", "timeout", "cancelled", "skipped", "blocked")
+    ended = [f"{getattr(totals, name)} {name}" for name in names if getattr(totals, name)]
+    at_work = "at work" if status.running else "no worker is alive"
+    running, waiting = len(status.current_jobs), status.queue_length
+    lines = [f"Headway: {at_work}, {running} running, {waiting} waiting"]
+    if ended:
+        lines.append(f"Ended so far: {', '.join(ended)}")
+    if status.active_reservation is not None:
+        lines.append(f"The next slot is reserved by {status.active_reservation.reserved_by}")
+    return lines
+
+
+def screenful(session: Session, height: int | None) -> list[str]:
+    """Everything that fits on one screen."""
+    status = session.send(calls.get_scheduler_status())
+    lines = [*head(status), *_pauses(session), *_limits(session)]
+    if status.current_jobs:
+        lines += ["", *_running(session, status.current_jobs)]
+    room = MOST_SHOWN if height is None else max(1, min(MOST_SHOWN, height - len(lines) - 4))
+    page = session.send(calls.list_queue(Paging(limit=room)))
+    if page.items:
+        lines += ["", *session.screen.table_lines(*job_text.table(session, page.items))]
+    if page.next_cursor:
+        lines.append(f"and {status.queue_length - len(page.items)} more")
+    return lines
+
+
+def _pauses(session: Session) -> list[str]:
+    paused = session.send(calls.get_queue_status()).paused
+    names = [
+        f"queue {one.queue}" if one.queue else f"type {one.job_type}" if one.job_type else "all"
+        for one in paused
+    ]
+    return [f"Paused: {', '.join(names)}"] if names else []
+
+
+def _limits(session: Session) -> list[str]:
+    used = [one for one in session.send(calls.list_limits()).items if one.used or one.started]
+    return ["Limits: " + ", ".join(_limit(one) for one in used)] if used else []
+
+
+def _limit(one: LimitView) -> str:
+    of = f"/{one.size}" if one.size is not None else ""
+    rate = f" ({one.started or 0} of {one.rate})" if one.rate else ""
+    return f"{one.name} {one.used}{of}{rate}"
+
+
+def _running(session: Session, current: tuple[CurrentJob, ...]) -> list[str]:
+    rows: list[list[Cell]] = []
+    for one in current:
+        job = session.send(calls.get_job(one.number))
+        rows.append(
+            [
+                str(one.number),
+                words.status("RUNNING"),
+                one.job_type,
+                words.age(one.started_at),
+                words.work(job),
+                words.progress(job),
+            ]
+        )
+    columns = [
+        Column("JOB"),
+        Column("STATUS"),
+        Column("TYPE", elastic=True),
+        Column("FOR"),
+        Column("WORK", elastic=True),
+        Column("PROGRESS", elastic=True),
+    ]
+    return session.screen.table_lines(columns, rows)

@@ -1,0 +1,34 @@
+"""Values as people type them: `key=value` pairs and JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from headway.domain import errors
+
+
+def read_params(words: Sequence[str], text: str | None) -> dict[str, Any]:
+    """Params from a JSON object, then from pairs; a value that is JSON is read as such."""
+    found = read_object(text) if text is not None else {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign or not name:
+            raise errors.InvalidRequest("params", f"{word!r} is not KEY=VALUE")
+        found[name] = _value(value)
+    return found
+
+
+def read_object(text: str, field: str = "params") -> dict[str, Any]:
+    """A JSON object."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise errors.InvalidRequest(field, f"not a JSON object: {error}") from None
+
+
+def _value(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text

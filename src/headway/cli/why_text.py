@@ -1,0 +1,99 @@
+"""Why a job is not running, told to a person: nine gates, who blocks, what to do next."""
+
+from collections.abc import Iterator, Sequence
+
+from headway.cli import advice, words
+from headway.cli.screen import Cell, Styled, clean
+from headway.cli.session import Session
+from headway.client import calls
+from headway.domain import states
+from headway.domain.answers import GateRow, GateState, Why
+from headway.domain.gates import Blocker, Gate
+from headway.domain.jobs import Job
+
+DEEPEST = 5
+MOST_BLOCKERS = 8
+NAMES = {Gate.PINNED_HEAD: "pinned head"}
+WIDEST = 11
+
+
+def show(session: Session, job: Job, why: Why) -> None:
+    """The whole story of one job."""
+    screen = session.screen
+    what = words.work(job)
+    screen.line(
+        Styled(f"Job {job.number}", "bold"), " is ", words.status(why.status), _since(job, why)
+    )
+    screen.line("  ", Styled(clean(f"{job.job_type}  {what}".rstrip()), "dim"))
+    screen.line()
+    for row in why.gates:
+        screen.line("  ", *_gate(session, job, row))
+        for line in _blockers(session, row.blockers, seen={job.job_id}, depth=1):
+            screen.line(*line)
+    screen.line()
+    for sentence in advice.next_steps(session, job, why):
+        screen.line(sentence)
+
+
+def closed(why: Why) -> GateRow | None:
+    """The gate that keeps the job from going on."""
+    return next((row for row in why.gates if row.state is GateState.CLOSED), None)
+
+
+def _since(job: Job, why: Why) -> str:
+    if why.status is states.RUNNING and job.started_at is not None:
+        return f", for {words.age(job.started_at)}"
+    if job.finished_at is not None:
+        return f", since {words.age(job.finished_at)}"
+    return f", submitted {words.age(job.created_at)} ago"
+
+
+def _gate(session: Session, job: Job, row: GateRow) -> Sequence[Cell]:
+    name = f"{NAMES.get(row.gate, row.gate.value):<{WIDEST}}  "
+    if row.state is GateState.CLOSED:
+        detail = clean(session.text(row.detail or ""))
+        return (Styled(mark(session, row.state), "red"), " ", Styled(name, "bold"), detail)
+    if row.state is GateState.OPEN:
+        said = Styled(advice.OPEN[row.gate](job), "dim")
+        return (Styled(mark(session, row.state), "green"), " ", name, said)
+    return (Styled(f"{mark(session, row.state)} {name}not reached yet", "dim"),)
+
+
+def mark(session: Session, state: GateState) -> str:
+    """A sign for a gate, in letters where the terminal has no others."""
+    signs = {GateState.OPEN: "✓", GateState.CLOSED: "✗", GateState.NOT_REACHED: "·"}
+    plain = {GateState.OPEN: "ok", GateState.CLOSED: "XX", GateState.NOT_REACHED: "--"}
+    return (signs if session.screen.unicode else plain)[state]
+
+
+def _blockers(
+    session: Session, blockers: Sequence[Blocker], seen: set[str], depth: int
+) -> Iterator[Sequence[Cell]]:
+    """Everybody who blocks, and underneath what blocks them in their turn."""
+    indent = "      " + "   " * (depth - 1)
+    for one in blockers[:MOST_BLOCKERS]:
+        yield (indent, *_blocker(session, one))
+        if one.kind == "job" and one.id not in seen and depth < DEEPEST and _waits(one):
+            seen.add(one.id)
+            row = closed(session.send(calls.why(one.id)))
+            if row is not None:
+                yield from _blockers(session, row.blockers, seen, depth + 1)
+    if len(blockers) > MOST_BLOCKERS:
+        yield (indent, Styled(f"and {len(blockers) - MOST_BLOCKERS} more", "dim"))
+
+
+def _waits(one: Blocker) -> bool:
+    return one.status is not None and one.status in states.ACTIVE - {states.RUNNING}
+
+
+def _blocker(session: Session, one: Blocker) -> Sequence[Cell]:
+    arrow = "└ " if session.screen.unicode else "`- "
+    name = f"job {session.number(one.id)}" if one.kind == "job" else f"{one.kind} {one.id}"
+    parts: list[Cell] = [Styled(arrow, "dim"), clean(name)]
+    if one.status:
+        parts += [" ", words.status(one.status)]
+    if one.detail:
+        parts += [Styled(f"  {clean(session.text(one.detail))}", "dim")]
+    if one.since is not None:
+        parts += [Styled(f"  for {words.age(one.since)}", "dim")]
+    return parts

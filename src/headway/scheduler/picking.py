@@ -1,0 +1,175 @@
+"""Picking: the jobs that a claim takes, merged from the lanes in exact queue order."""
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from headway.domain import states
+from headway.domain.gates import limits as limits_gate
+from headway.domain.jobs import Lane, Terms
+from headway.domain.workers import Abilities
+from headway.scheduler import admit, dedup
+from headway.scheduler.facts import Facts
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import codec, jobs, limits, records
+from headway.storage.transaction import Row, Transaction
+
+MOST_PER_CLAIM = 1000
+MOST_REFUSED = 1000
+"""How many lock waiters one claim sends to wait before it answers."""
+
+MOST_STARVED = 100
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A job at the head of its lane."""
+
+    row: Row
+    lane_id: int
+    lane: Lane
+    terms: Terms
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Where the job stands in the queue: smaller goes first."""
+        return (-self.row["priority"], self.row["position"], self.row["number"])
+
+
+class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks for jobs, how many, and whether they are to start at once."""
+
+    worker_id: str
+    abilities: Abilities
+    max_jobs: int = 1
+    lease: bool = True
+    ttl_s: float | None = None
+    only_job: int | None = None
+
+
+@dataclass
+class Picked:
+    """What one claim comes to: jobs to start, and jobs to pass over, by the reason."""
+
+    chosen: list[Candidate] = field(default_factory=list)
+    refused: list[int] = field(default_factory=list)
+    skipped: list[Candidate] = field(default_factory=list)
+    limited: list[Candidate] = field(default_factory=list)
+
+
+class Picker:
+    """Looks at candidates one by one, each in the light of those taken before it."""
+
+    def __init__(self, scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> None:
+        self._scheduler = scheduler
+        self._tx = tx
+        self._request = request
+        self._count = min(request.max_jobs, MOST_PER_CLAIM)
+        self._rooms = limits.rooms(tx, scheduler.concurrency)
+        self._facts = Facts(scheduler, tx)
+        self._closed: set[int] = set()
+        self._seen: set[int] = set()
+        self.picked = Picked()
+
+    def pick(self, lanes: Mapping[int, Lane]) -> Picked:
+        """Take starved jobs first, then the heads of the lanes in queue order."""
+        for candidate in self._starved(lanes):
+            if not self._consider(candidate):
+                return self.picked
+        for candidate in self._in_order(lanes):
+            if candidate.row["number"] in self._seen or candidate.lane_id in self._closed:
+                continue
+            if not self._consider(candidate):
+                break
+        return self.picked
+
+    def _consider(self, candidate: Candidate) -> bool:
+        """Take the candidate or pass over it; False when the claim is full."""
+        self._seen.add(candidate.row["number"])
+        uses = self._scheduler.concurrency.uses(candidate.lane)
+        if self._request.lease and limits_gate.check(uses, self._rooms) is not None:
+            self._closed.add(candidate.lane_id)
+            self.picked.limited.append(candidate)
+        elif candidate.row["gated"] and not self._is_still_open(candidate):
+            self.picked.refused.append(candidate.row["number"])
+        elif candidate.row["dedup_key"] and dedup.is_duplicate(self._tx, candidate):
+            self.picked.skipped.append(candidate)
+        else:
+            self._take(candidate, uses)
+        return len(self.picked.chosen) < self._count and len(self.picked.refused) < MOST_REFUSED
+
+    def _take(self, candidate: Candidate, uses: Mapping[str, int]) -> None:
+        self.picked.chosen.append(candidate)
+        if self._request.lease:
+            for name, amount in uses.items():
+                if name in self._rooms:
+                    self._rooms[name] = self._rooms[name].take(amount)
+
+    def _is_still_open(self, candidate: Candidate) -> bool:
+        """Look once more at what may have changed since admission: artifacts, branches, locks."""
+        record = jobs.read(self._tx, [candidate.row["number"]])[0]
+        self._facts.load([record])
+        closed = admit.first_closed(record, self._facts)
+        if closed is None:
+            self._facts.hold(record)
+        elif closed.status is states.WAITING_ON_LOCKS:
+            self._facts.line_up(record)
+        return closed is None
+
+    def _starved(self, lanes: Mapping[int, Lane]) -> list[Candidate]:
+        """Jobs that a limit has starved start first, or keep back what they need."""
+        if not self._request.lease or self._request.only_job is not None:
+            return []
+        before = self._tx.now_ms - int(self._scheduler.rules.starvation_s * 1000)
+        rows = self._tx.rows("starved_jobs", before=before, count=MOST_STARVED)
+        every_lane = jobs.lanes(self._tx, {row["lane_id"] for row in rows}) if rows else {}
+        startable = []
+        for row in rows:
+            candidate = _candidate(row, every_lane[row["lane_id"]])
+            uses = self._scheduler.concurrency.uses(candidate.lane)
+            fits = limits_gate.check(uses, self._rooms) is None
+            if fits and row["lane_id"] in lanes and row["status"] == states.QUEUED:
+                startable.append(candidate)
+            for name, amount in uses.items():
+                if name in self._rooms and not fits:
+                    self._rooms[name] = self._rooms[name].keep_back(amount)
+        return startable
+
+    def _in_order(self, lanes: Mapping[int, Lane]) -> Iterator[Candidate]:
+        streams = [self._lane_in_order(lane_id, lane) for lane_id, lane in lanes.items()]
+        merged = heapq.merge(*streams, key=lambda candidate: candidate.order)
+        only = self._request.only_job
+        return merged if only is None else (one for one in merged if one.row["number"] == only)
+
+    def _lane_in_order(self, lane_id: int, lane: Lane) -> Iterator[Candidate]:
+        """The jobs of a lane, page by page."""
+        skip, count = 0, self._count
+        while rows := self._tx.rows("lane_heads", lane_id=lane_id, count=count, skip=skip):
+            for row in rows:
+                yield _candidate(row, lane)
+            if len(rows) < count:
+                return
+            skip += len(rows)
+            count = min(2 * count, MOST_PER_CLAIM)
+
+
+def _candidate(row: Row, lane: Lane) -> Candidate:
+    terms = codec.load_terms(row["terms"])
+    return Candidate(row=row, lane_id=row["lane_id"], lane=lane, terms=terms)
+
+
+def note_limited(tx: Transaction, limited: Sequence[Candidate]) -> None:
+    """Remember since when the head of a lane has met a full limit."""
+    rows = []
+    for candidate in limited:
+        if candidate.row["limited_since"] is None:
+            kinds = records.words(candidate.row["waited_on"])
+            rows.append(
+                {
+                    "number": candidate.row["number"],
+                    "since": tx.now_ms,
+                    "waited_on": codec.dump(kinds if "limits" in kinds else (*kinds, "limits")),
+                }
+            )
+    tx.many("limit_reached", rows)
