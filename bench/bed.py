@@ -1,13 +1,12 @@
 """A test bed: a store, a scheduler and a worker in this process, as a server would have them."""
 
-import gc
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import headway
-from headway import wiring
+from headway import collector, wiring
 from headway.client.client import Client
 from headway.client.transport import LocalTransport as ClientTransport
 from headway.scheduler.scheduler import Scheduler
@@ -41,8 +40,7 @@ def bed(db: str | None = None, capacity: int = 1_000_000) -> Iterator[Scheduler]
         scheduler = wiring.build_scheduler(settings, store, app)
         store.write(lambda tx: tx.do("put_limit", name="capacity", size=capacity, rate=None))
         app.client = Client(ClientTransport(scheduler))
-        gc.collect()
-        gc.freeze()
+        collector.calm()
         try:
             yield scheduler
         finally:

@@ -1,6 +1,7 @@
 """What a person can do about a job that does not run."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from headway.cli import words
 from headway.cli.session import Session
@@ -26,10 +27,17 @@ OPEN: dict[Gate, Callable[[Job], str]] = {
 """What is said of an open gate."""
 
 
-def next_steps(session: Session, job: Job, why: Why) -> list[str]:
-    """One or two sentences, with the command to type."""
+class Step(NamedTuple):
+    """A sentence, and the command that goes with it."""
+
+    sentence: str
+    command: str | None = None
+
+
+def next_steps(session: Session, job: Job, why: Why) -> list[Step]:
+    """What to do, most useful first."""
     if why.status is states.RUNNING:
-        return [f"It is running. Watch it: headway jobs attach {job.number}"]
+        return [Step("It is running. To watch it", f"headway jobs attach {job.number}")]
     row = _closed(why)
     if why.status in states.TERMINAL:
         return _ended(session, job, why, row)
@@ -38,34 +46,47 @@ def next_steps(session: Session, job: Job, why: Why) -> list[str]:
     steps = _STEPS[row.gate](session, job, row)
     if why.startable or row.gate is Gate.WORKER:
         return steps
-    return ["Nothing can start it as things are now.", *steps]
+    return [*steps, Step("Besides, nothing that is registered now could ever start it.")]
 
 
 def _closed(why: Why) -> GateRow | None:
     return next((row for row in why.gates if row.state is GateState.CLOSED), None)
 
 
-def _in_line(job: Job, why: Why) -> list[str]:
+def _in_line(job: Job, why: Why) -> list[Step]:
     if job.status in states.CLAIMS:
-        return [f"The worker {job.worker_id} has taken it and is about to start."]
+        return [Step(f"The worker {job.worker_id} has taken it and is about to start.")]
     if why.ahead == 0:
-        return ["Every gate is open and nobody is ahead: it goes next, as soon as a slot is free."]
+        return [Step("Every gate is open and nobody is ahead: it starts when a slot is free.")]
     jobs = "1 job is" if why.ahead == 1 else f"{why.ahead} jobs are"
-    return [f"Every gate is open; {jobs} ahead. To go first: headway jobs move {job.number} --to 1"]
+    first = f"headway jobs change {job.number} --priority urgent"
+    return [Step(f"Every gate is open; {jobs} ahead of it. To let it go first", first)]
 
 
-def _ended(session: Session, job: Job, why: Why, row: GateRow | None) -> list[str]:
+def _ended(session: Session, job: Job, why: Why, row: GateRow | None) -> list[Step]:
     if why.status in states.SUCCESS:
-        return ["It has done its work."]
+        return [Step("It has done its work.")]
     root = _root(session, why)[0]
     if row is not None and root.number != job.number:
         return _began(root)
+    again = Step("To do it again, with all that follows", f"headway jobs retry {job.number}")
     if why.status in (states.FAILED, states.TIMEOUT):
+        return [Step("To read what it said", f"headway jobs tail {job.number} --stderr"), again]
+    return [again]
+
+
+def _began(root: Why) -> list[Step]:
+    """What to do about the job with which the trouble began."""
+    number = root.number
+    again = f"headway jobs retry {number}"
+    if root.status in (states.FAILED, states.TIMEOUT):
         return [
-            f"What it said: headway jobs tail {job.number} --stderr",
-            f"To do it again, with all that follows: headway jobs retry {job.number}",
+            Step(
+                f"It began with job {number}, which failed", f"headway jobs tail {number} --stderr"
+            ),
+            Step("Once that is mended", again),
         ]
-    return [f"To do it again, with all that follows: headway jobs retry {job.number}"]
+    return [Step(f"It began with job {number}, {root.status.lower()}. To do that again", again)]
 
 
 def _root(session: Session, why: Why) -> tuple[Why, GateRow | None]:
@@ -83,89 +104,75 @@ def _root(session: Session, why: Why) -> tuple[Why, GateRow | None]:
     return why, row
 
 
-def _began(root: Why) -> list[str]:
-    """What to do about the job with which the trouble began."""
-    again = f"headway jobs retry {root.number}"
-    if root.status in (states.FAILED, states.TIMEOUT):
-        look = f"headway jobs tail {root.number} --stderr"
-        return [f"It began with job {root.number}: {look}", f"Once that is mended: {again}"]
-    ended = root.status.lower()
-    return [f"It began with job {root.number}, which is {ended}. To do it again: {again}"]
-
-
-def _earlier(session: Session, job: Job, row: GateRow) -> list[str]:
-    why = session.send(calls.why(job.number))
-    root, gate = _root(session, why)
+def _earlier(session: Session, job: Job, row: GateRow) -> list[Step]:
+    root, gate = _root(session, session.send(calls.why(job.number)))
     if root.number == job.number:
-        return _missing(row)
+        wanted = [one.id for one in row.blockers if one.kind == "artifact"]
+        return [Step(f"It goes on as soon as {' and '.join(wanted) or 'that'} is there.")]
     if root.status is states.RUNNING:
-        return [
-            f"It goes on after job {root.number}. Watch that: headway jobs attach {root.number}"
-        ]
-    begin = f"In the end it all waits for job {root.number}"
+        return [_watch(f"It goes on after job {root.number}, which is running", root.number)]
+    begin = f"In the end it waits for job {root.number}"
     if gate is None:
-        return [f"{begin}, which is {root.status.lower()}: headway why {root.number}"]
+        return [Step(f"{begin}, which is {root.status.lower()}", f"headway why {root.number}")]
     other = session.send(calls.get_job(root.number))
-    return [f"{begin}.", *_STEPS[gate.gate](session, other, gate)]
+    return [Step(f"{begin}."), *_STEPS[gate.gate](session, other, gate)]
 
 
-def _missing(row: GateRow) -> list[str]:
-    wanted = [one.id for one in row.blockers if one.kind == "artifact"]
-    return [f"It goes on as soon as {' and '.join(wanted) or 'that'} is there."]
+def _watch(sentence: str, number: int | str) -> Step:
+    return Step(f"{sentence}. To watch that", f"headway jobs attach {number}")
 
 
-def _time(session: Session, job: Job, row: GateRow) -> list[str]:
-    return [f"Nothing to do: it starts by itself, {words.when(job.scheduled_for)}."]
+def _time(session: Session, job: Job, row: GateRow) -> list[Step]:
+    return [
+        Step(f"It starts by itself, {words.when(job.scheduled_for)}."),
+        Step("To let it go at once", f"headway jobs change {job.number} --now"),
+    ]
 
 
-def _head(session: Session, job: Job, row: GateRow) -> list[str]:
+def _head(session: Session, job: Job, row: GateRow) -> list[Step]:
     pin = job.pinned_head
     where = f"{pin.branch} is at {pin.commit[:12]} again" if pin else "the branch is back"
-    return [f"It goes on when {where}. To drop it: headway jobs cancel {job.number}"]
+    return [Step(f"It goes on when {where}. To drop it", f"headway jobs cancel {job.number}")]
 
 
-def _approval(session: Session, job: Job, row: GateRow) -> list[str]:
-    number = job.number
+def _approval(session: Session, job: Job, row: GateRow) -> list[Step]:
     return [
-        f"Your word is needed: headway jobs approve {number}   (or: headway jobs reject {number})"
+        Step("A person has to agree", f"headway jobs approve {job.number}"),
+        Step("or to refuse", f"headway jobs reject {job.number} --reason WHY"),
     ]
 
 
-def _locks(session: Session, job: Job, row: GateRow) -> list[str]:
+def _locks(session: Session, job: Job, row: GateRow) -> list[Step]:
     holders = [session.number(one.id) for one in row.blockers if one.kind == "job"]
     if not holders:
-        return ["It goes on when the lock is free."]
-    return [
-        f"It goes on when job {holders[0]} lets go. Watch that: headway jobs attach {holders[0]}"
-    ]
+        return [Step("It goes on when the lock is free.")]
+    return [_watch(f"It goes on when job {holders[0]} lets go", holders[0])]
 
 
-def _limits(session: Session, job: Job, row: GateRow) -> list[str]:
-    name = (row.detail or "").partition(": used")[0].partition(":  ")[0]
-    return [
-        f"It goes on when there is room. To make room: headway limits set {name or 'NAME'} SIZE"
-    ]
+def _limits(session: Session, job: Job, row: GateRow) -> list[Step]:
+    name = (row.detail or "").partition("; ")[0].rpartition(": ")[0] or "NAME"
+    return [Step("It goes on when there is room. To make room", f"headway limits set {name} SIZE")]
 
 
-def _pause(session: Session, job: Job, row: GateRow) -> list[str]:
+def _pause(session: Session, job: Job, row: GateRow) -> list[Step]:
     if any(one.kind == "reservation" for one in row.blockers):
-        return ["It goes on after the request that holds the next slot."]
+        return [Step("It goes on after the request that holds the next slot.")]
     if any(one.id == job.queue for one in row.blockers):
-        return [f"To go on: headway resume --queue {job.queue}"]
+        return [Step("To go on", f"headway resume --queue {job.queue}")]
     if any(one.id == job.job_type for one in row.blockers):
-        return [f"To go on: headway resume --type {job.job_type}"]
-    return ["To go on: headway resume"]
+        return [Step("To go on", f"headway resume --type {job.job_type}")]
+    return [Step("To go on", "headway resume")]
 
 
-def _worker(session: Session, job: Job, row: GateRow) -> list[str]:
-    if job.job_type == "command" and not job.requires:
-        return ["Nobody is there to do the work. Start somebody: headway serve"]
-    start = "headway serve --app MODULE:APP"
+def _worker(session: Session, job: Job, row: GateRow) -> list[Step]:
     able = "".join(f" --capability {word}" for word in job.requires)
-    return [f"A worker that knows {job.job_type} is needed: {start}{able}"]
+    if job.job_type == "command":
+        return [Step("Somebody is needed who does the work", f"headway serve{able}")]
+    start = f"headway serve --app MODULE:APP{able}"
+    return [Step(f"A worker is needed that knows {job.job_type}", start)]
 
 
-_STEPS: dict[Gate, Callable[[Session, Job, GateRow], list[str]]] = {
+_STEPS: dict[Gate, Callable[[Session, Job, GateRow], list[Step]]] = {
     Gate.TIME: _time,
     Gate.AFTER: _earlier,
     Gate.ARTIFACTS: _earlier,

@@ -1,5 +1,6 @@
 """What `headway doctor` looks at. Nothing is changed or made by looking."""
 
+import contextlib
 import os
 import platform
 import shutil
@@ -125,14 +126,14 @@ def _database(settings: Settings) -> Finding:
     file = Path(url.removeprefix("sqlite:///"))
     if url.startswith("sqlite:") and not file.exists():
         return _good("database", f"{file} is not there yet and will be made")
-    database = wiring.open_database(url, SystemClock())
     try:
-        pending = database.pending_migrations()
+        with contextlib.closing(wiring.open_database(url, SystemClock())) as database:
+            pending = database.pending_migrations()
     except sqlite3.Error as error:
         mend = "put a backup in its place; headway verify says more"
         return _bad("database", f"{file}: {error}", mend)
-    finally:
-        database.close()
+    except errors.Unavailable as error:
+        return _bad("database", error.detail, "start the database, or correct --db")
     if pending:
         return _bad("database", f"{len(pending)} migrations are pending", "headway migrate")
     return _good("database", "up to date")

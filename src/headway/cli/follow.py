@@ -23,7 +23,7 @@ class Follower:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._bar = Bar("")
+        self._bar = Bar("progress")
         self._lock = threading.Lock()
         self._readers: dict[str, list[threading.Thread]] = {}
         self._told: str | None = None

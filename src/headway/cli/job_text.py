@@ -8,7 +8,7 @@ from headway.cli import words
 from headway.cli.screen import Cell, Column, Styled
 from headway.cli.session import Session
 from headway.domain import durations, states
-from headway.domain.jobs import DEFAULT_QUEUE, Job, Lock
+from headway.domain.jobs import COMMAND, DEFAULT_QUEUE, Job, Lock
 
 
 def table(session: Session, jobs: Sequence[Job]) -> tuple[list[Column], list[list[Cell]]]:
@@ -16,7 +16,7 @@ def table(session: Session, jobs: Sequence[Job]) -> tuple[list[Column], list[lis
     session.learn(jobs)
     queues = any(job.queue != DEFAULT_QUEUE for job in jobs)
     priorities = any(job.priority for job in jobs)
-    columns = [Column("JOB"), Column("STATUS"), Column("TYPE", elastic=True)]
+    columns = [Column("JOB"), Column("STATUS")]
     columns += [Column("QUEUE", elastic=True)] if queues else []
     columns += [Column("PRIO")] if priorities else []
     columns += [Column("AGE"), Column("WORK", elastic=True), Column("DETAIL", elastic=True)]
@@ -27,7 +27,6 @@ def _row(session: Session, job: Job, queues: bool, priorities: bool) -> list[Cel
     return [
         str(job.number),
         words.status(job.status),
-        job.job_type,
         *([job.queue] if queues else []),
         *([str(job.priority)] if priorities else []),
         words.age(job.created_at),
@@ -60,7 +59,7 @@ def sheet(session: Session, job: Job) -> None:
             ("status", words.status(job.status)),
             ("reason", session.text(job.wait_reason.detail) if job.wait_reason else None),
             ("type", job.job_type),
-            ("work", words.work(job)),
+            _work(job),
             ("queue", job.queue),
             ("priority", str(job.priority) if job.priority else None),
             ("place", str(job.queue_position) if job.queue_position else None),
@@ -72,6 +71,12 @@ def sheet(session: Session, job: Job) -> None:
             ("id", job.job_id),
         ]
     )
+
+
+def _work(job: Job) -> tuple[str, Cell | None]:
+    if job.job_type == COMMAND:
+        return ("command", words.work(job))
+    return ("params", words.params(job.params))
 
 
 def _times(job: Job) -> list[tuple[str, Cell | None]]:

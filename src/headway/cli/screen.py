@@ -164,8 +164,10 @@ def _squeeze(widths: list[int], columns: Sequence[Column], most: int) -> None:
     """Take from the widest elastic column until the table fits."""
     elastic = [place for place, column in enumerate(columns) if column.elastic]
     over = sum(widths) + len(GAP) * (len(widths) - 1) - most
+    # The last one has the particulars, so it keeps more.
+    weights = {place: 2 if place == elastic[-1] else 3 for place in elastic}
     while over > 0 and elastic:
-        widest = max(elastic, key=lambda place: widths[place])
+        widest = max(elastic, key=lambda place: widths[place] * weights[place])
         if widths[widest] <= NARROWEST:
             return
         widths[widest] -= 1

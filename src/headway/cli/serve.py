@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from headway import wiring
+from headway import collector, wiring
 from headway.domain import errors
 from headway.http import server as http_server
 from headway.http.security import LOOPBACK
@@ -31,6 +31,7 @@ def serve(settings: Settings, *, json: bool = False) -> None:
     """Run the scheduler, its built-in worker and the HTTP server until told to stop."""
     _log(settings)
     app = wiring.load_app(settings.app)
+    collector.calm()
     store = wiring.open_store(settings)
     try:
         scheduler = wiring.build_scheduler(settings, store, app)
@@ -121,6 +122,7 @@ def work(settings: Settings) -> None:
             "url", "a worker needs the server's address: --url or HEADWAY_URL"
         )
     app = wiring.load_app(settings.app)
+    collector.calm()
     handlers = app.handlers if app else {}
     me = wiring.registration(settings, list(handlers), prefix="worker", every_queue=False)
     transport = RemoteTransport(

@@ -46,7 +46,7 @@ class Session:
     ) -> None:
         try:
             if isinstance(error, errors.HeadwayError):
-                if not isinstance(error, errors.Unavailable):
+                if not self.screen.json and not isinstance(error, errors.Unavailable):
                     error.detail = self.text(error.detail)
                 self.screen.error(error)
                 raise typer.Exit(error.exit_code)

@@ -74,7 +74,6 @@ def _running(session: Session, current: tuple[CurrentJob, ...]) -> list[str]:
             [
                 str(one.number),
                 words.status("RUNNING"),
-                one.job_type,
                 words.age(one.started_at),
                 words.work(job),
                 words.progress(job),
@@ -83,7 +82,6 @@ def _running(session: Session, current: tuple[CurrentJob, ...]) -> list[str]:
     columns = [
         Column("JOB"),
         Column("STATUS"),
-        Column("TYPE", elastic=True),
         Column("FOR"),
         Column("WORK", elastic=True),
         Column("PROGRESS", elastic=True),

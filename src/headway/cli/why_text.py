@@ -20,19 +20,23 @@ WIDEST = 11
 def show(session: Session, job: Job, why: Why) -> None:
     """The whole story of one job."""
     screen = session.screen
-    what = words.work(job)
+    work = clean(words.work(job))
     screen.line(
         Styled(f"Job {job.number}", "bold"), " is ", words.status(why.status), _since(job, why)
     )
-    screen.line("  ", Styled(clean(f"{job.job_type}  {what}".rstrip()), "dim"))
+    screen.line(
+        "  ", Styled(work if screen.width is None else screen.cut(work, screen.width - 2), "dim")
+    )
     screen.line()
     for row in why.gates:
         screen.line("  ", *_gate(session, job, row))
         for line in _blockers(session, row.blockers, seen={job.job_id}, depth=1):
             screen.line(*line)
     screen.line()
-    for sentence in advice.next_steps(session, job, why):
-        screen.line(sentence)
+    for step in advice.next_steps(session, job, why):
+        screen.line(step.sentence + (":" if step.command else ""))
+        if step.command:
+            screen.line("    ", Styled(step.command, "bold"))
 
 
 def closed(why: Why) -> GateRow | None:
@@ -95,5 +99,6 @@ def _blocker(session: Session, one: Blocker) -> Sequence[Cell]:
     if one.detail:
         parts += [Styled(f"  {clean(session.text(one.detail))}", "dim")]
     if one.since is not None:
-        parts += [Styled(f"  for {words.age(one.since)}", "dim")]
+        ago = words.age(one.since)
+        parts += [Styled(f"  seen {ago} ago" if one.kind == "worker" else f"  for {ago}", "dim")]
     return parts

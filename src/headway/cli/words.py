@@ -56,11 +56,11 @@ def _colour(word: str) -> str:
 
 
 def work(job: Job) -> str:
-    """What the job does: the command line, or the params."""
+    """What the job does: the command line, or its type with the params."""
     argv = job.params.get("argv")
     if job.job_type == COMMAND and isinstance(argv, list):
         return shlex.join(str(part) for part in argv)
-    return params(job.params)
+    return f"{job.job_type} {params(job.params)}".rstrip()
 
 
 def params(given: dict[str, Any]) -> str:

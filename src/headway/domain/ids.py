@@ -15,6 +15,7 @@ def uuid7(moment: datetime, source: Chance) -> str:
     """A UUIDv7 made of a moment and 74 random bits."""
     millis = int(moment.timestamp() * 1000)
     bits = source.getrandbits(74)
-    low = 0x8000000000000000 | (bits & 0x3FFFFFFFFFFFFFFF)
-    text = f"{millis:012x}7{bits >> 62:03x}{low:016x}"
+    version = 0x7000 | bits >> 62
+    variant = 0x8000000000000000 | bits & 0x3FFFFFFFFFFFFFFF
+    text = f"{millis << 80 | version << 64 | variant:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

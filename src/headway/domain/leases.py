@@ -1,6 +1,6 @@
 """A lease: permission to consume resources, for one worker, for a while."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 import msgspec
@@ -33,10 +33,10 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     state: LeaseState
 
 
-def expires_at(now: datetime, ttl_s: float, deadline: datetime | None) -> datetime:
-    """One TTL from now, but never past the job's own time-out."""
-    renewed = now + timedelta(seconds=ttl_s)
-    return renewed if deadline is None else min(renewed, deadline)
+def expires_at(now_ms: int, ttl_ms: int, deadline_ms: int | None) -> int:
+    """One TTL from now, but never past the job's own time-out, and never in the past."""
+    renewed = now_ms + ttl_ms
+    return renewed if deadline_ms is None else max(now_ms, min(renewed, deadline_ms))
 
 
 def back_off_ms(denials: int, fullness: float, jitter: float) -> int:

@@ -141,6 +141,8 @@ class ClaimDesk:
         empty_handed: set[Abilities] = set()
         answers: dict[_Waiter, Claimed] = {}
         for waiter in waiters:
+            if waiter.leaving:
+                continue
             if not waiter.known:
                 register(tx, waiter.body, waiter.request)
             wanted = waiter.request.abilities

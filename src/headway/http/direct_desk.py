@@ -24,6 +24,7 @@ from headway.worker.loop import Worker
 
 POLL_S = 0.2
 LONGEST_WAIT_S = 86400.0
+NEXT = "the next direct request"
 
 Value = TypeVar("Value")
 
@@ -50,12 +51,15 @@ class DirectDesk:
         self._scheduler = scheduler
         self._worker = worker
         self._turn = asyncio.Lock()
+        self._present = 0
+        self._inherited: str | None = None
 
     async def run(self, job_type: str, body: DirectBody) -> DirectAnswer:
         """Run a handler in the next slot and answer with its result."""
         self._check(job_type, body)
         asked = time.monotonic()
         request_id = self._scheduler.new_id(self._scheduler.clock.now())
+        self._present += 1
         try:
             async with asyncio.timeout(body.wait_timeout_s) as waiting:
                 async with self._turn:
@@ -63,6 +67,9 @@ class DirectDesk:
         except TimeoutError:
             await self._audit(job_type, "TIMEOUT", None, asked)
             raise errors.WaitedTooLong(body.wait_timeout_s) from None
+        finally:
+            self._present -= 1
+            await self._lock_up()
 
     def _check(self, job_type: str, body: DirectBody) -> None:
         handler = self._scheduler.handlers.get(job_type)
@@ -94,9 +101,11 @@ class DirectDesk:
             duration = time.monotonic() - started
         finally:
             renewing.cancel()
-            if taken and self._worker is not None:
-                self._worker.slots.give_back()
-            await asyncio.shield(self._release(reservation_id))
+            try:
+                await asyncio.shield(self._hand_on(reservation_id))
+            finally:
+                if taken and self._worker is not None:
+                    self._worker.slots.give_back()
         await self._audit(job_type, outcome.status, outcome.error, asked, duration)
         if outcome.status is RunStatus.FAILED:
             raise errors.HandlerFailed(outcome.error or "the handler failed")
@@ -108,6 +117,9 @@ class DirectDesk:
 
     async def _reserve(self, job_type: str) -> str:
         """Hold the next slot; somebody else's reservation is waited for."""
+        if self._inherited is not None:
+            inherited, self._inherited = self._inherited, None
+            return inherited
         holder = f"direct request {job_type}"
         while True:
             with contextlib.suppress(errors.SlotReserved):
@@ -123,6 +135,24 @@ class DirectDesk:
 
     async def _release(self, reservation_id: str) -> None:
         await self._write(lambda tx: direct.release(self._scheduler, tx, reservation_id))
+
+    async def _hand_on(self, reservation_id: str) -> None:
+        """To the next in line before the slot is free, so that no job comes between them."""
+        if self._present == 1:
+            return await self._release(reservation_id)
+
+        def work(tx: Transaction) -> str:
+            direct.release(self._scheduler, tx, reservation_id)
+            server = self._scheduler.server
+            return direct.reserve(self._scheduler, tx, NEXT, server=server).reservation_id
+
+        self._inherited = await self._write(work)
+
+    async def _lock_up(self) -> None:
+        """The last to leave gives back what was handed on to somebody who has left."""
+        if not self._present and self._inherited is not None:
+            inherited, self._inherited = self._inherited, None
+            await asyncio.shield(self._release(inherited))
 
     async def _take_slot(self) -> bool:
         assert self._worker is not None

@@ -197,14 +197,12 @@ def heartbeat(
 
 
 def _renewal(tx: Transaction, row: Row, beat: Beat) -> dict[str, Any]:
-    deadline = moments.maybe_from_millis(row["deadline"])
-    expires = leases.expires_at(tx.now, row["ttl_ms"] / 1000, deadline)
     progress = None
     if beat.progress is not None or beat.message is not None:
         progress = codec.dump({"fraction": beat.progress, "message": beat.message, "at": tx.now})
     return {
         "lease_id": row["lease_id"],
-        "expires_at": max(moments.to_millis(expires), tx.now_ms),
+        "expires_at": leases.expires_at(tx.now_ms, row["ttl_ms"], row["deadline"]),
         "progress": progress,
     }
 

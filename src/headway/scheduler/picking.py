@@ -68,6 +68,7 @@ class Picker:
         self._count = min(request.max_jobs, MOST_PER_CLAIM)
         self._rooms = limits.rooms(tx, scheduler.concurrency)
         self._facts = Facts(scheduler, tx)
+        self._uses: dict[int, Mapping[str, int]] = {}
         self._closed: set[int] = set()
         self._seen: set[int] = set()
         self.picked = Picked()
@@ -87,7 +88,7 @@ class Picker:
     def _consider(self, candidate: Candidate) -> bool:
         """Take the candidate or pass over it; False when the claim is full."""
         self._seen.add(candidate.row["number"])
-        uses = self._scheduler.concurrency.uses(candidate.lane)
+        uses = self._uses_of(candidate)
         if self._request.lease and limits_gate.check(uses, self._rooms) is not None:
             self._closed.add(candidate.lane_id)
             self.picked.limited.append(candidate)
@@ -103,8 +104,15 @@ class Picker:
         self.picked.chosen.append(candidate)
         if self._request.lease:
             for name, amount in uses.items():
-                if name in self._rooms:
-                    self._rooms[name] = self._rooms[name].take(amount)
+                self._rooms[name] = self._rooms[name].take(amount)
+
+    def _uses_of(self, candidate: Candidate) -> Mapping[str, int]:
+        """What a job of this lane uses of the limits that are defined."""
+        if candidate.lane_id not in self._uses:
+            uses = self._scheduler.concurrency.uses(candidate.lane)
+            known = {name: amount for name, amount in uses.items() if name in self._rooms}
+            self._uses[candidate.lane_id] = known
+        return self._uses[candidate.lane_id]
 
     def _is_still_open(self, candidate: Candidate) -> bool:
         """Look once more at what may have changed since admission: artifacts, branches, locks."""
@@ -127,12 +135,12 @@ class Picker:
         startable = []
         for row in rows:
             candidate = _candidate(row, every_lane[row["lane_id"]])
-            uses = self._scheduler.concurrency.uses(candidate.lane)
+            uses = self._uses_of(candidate)
             fits = limits_gate.check(uses, self._rooms) is None
             if fits and row["lane_id"] in lanes and row["status"] == states.QUEUED:
                 startable.append(candidate)
             for name, amount in uses.items():
-                if name in self._rooms and not fits:
+                if not fits:
                     self._rooms[name] = self._rooms[name].keep_back(amount)
         return startable
 

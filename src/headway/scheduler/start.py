@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headway.domain import events, leases, moments, states
+from headway.domain import events, leases, states
 from headway.domain.leases import Lease, LeaseState
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits, records
@@ -54,7 +54,7 @@ def start(
     bodies = params_of(tx, [one.row["payload_id"] for one in chosen])
     tx.wake(DUE)
     return [
-        _started(one, bodies[one.row["payload_id"]], _lease(one, row, ttl_s))
+        _started(one, bodies[one.row["payload_id"]], _lease(tx, one, row, ttl_s))
         for one, row in zip(chosen, rows, strict=True)
     ]
 
@@ -107,20 +107,22 @@ def params_of(tx: Transaction, payload_ids: Sequence[int]) -> dict[int, str]:
 def _row(
     scheduler: Scheduler, tx: Transaction, one: "Candidate", worker_id: str, ttl_s: float
 ) -> dict[str, Any]:
+    ttl_ms = int(ttl_s * 1000)
     timeout_s = one.terms.timeout_s
-    deadline = None if timeout_s is None else tx.now + timedelta(seconds=timeout_s)
+    deadline = None if timeout_s is None else tx.now_ms + int(timeout_s * 1000)
+    row = one.row
     return {
-        "number": one.row["number"],
+        "number": row["number"],
         "run_id": scheduler.new_id(tx.now),
         "lane_id": one.lane_id,
         "worker_id": worker_id,
-        "attempt": one.row["attempt"],
-        "generation": one.row["generation"],
-        "payload_id": one.row["payload_id"],
-        "ttl_ms": int(ttl_s * 1000),
+        "attempt": row["attempt"],
+        "generation": row["generation"],
+        "payload_id": row["payload_id"],
+        "ttl_ms": ttl_ms,
         "started_at": tx.now_ms,
-        "expires_at": moments.to_millis(leases.expires_at(tx.now, ttl_s, deadline)),
-        "deadline": moments.maybe_to_millis(deadline),
+        "expires_at": leases.expires_at(tx.now_ms, ttl_ms, deadline),
+        "deadline": deadline,
     }
 
 
@@ -136,15 +138,16 @@ def _locks(tx: Transaction, one: "Candidate") -> list[dict[str, Any]]:
     ]
 
 
-def _lease(one: "Candidate", row: dict[str, Any], ttl_s: float) -> Lease:
+def _lease(tx: Transaction, one: "Candidate", row: dict[str, Any], ttl_s: float) -> Lease:
+    left_s = (row["expires_at"] - tx.now_ms) / 1000
     return Lease(
         lease_id=row["run_id"],
         job_id=one.row["job_id"],
         worker_id=row["worker_id"],
         cost_units=one.lane.cost_units,
         ttl_s=ttl_s,
-        granted_at=moments.from_millis(row["started_at"]),
-        expires_at=moments.from_millis(row["expires_at"]),
+        granted_at=tx.now,
+        expires_at=tx.now + timedelta(seconds=left_s),
         state=LeaseState.ACTIVE,
     )
 

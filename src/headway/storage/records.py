@@ -21,7 +21,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     status: JobStatus
     priority: int
     position: int
-    terms: Terms
+    terms_json: str = msgspec.field(name="terms")
     due_at: int | None
     scheduled_for: int | None
     chain: int
@@ -39,7 +39,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     approval: Approval | None
     wait_kind: str | None
     wait_detail: str | None
-    waited_on: tuple[str, ...]
+    waited_on_json: str = msgspec.field(name="waited_on")
     limited_since: int | None
     cancel: str | None
     worker_id: str | None
@@ -59,6 +59,16 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     phase: int
 
     @property
+    def terms(self) -> Terms:
+        """What was asked for and never changes."""
+        return codec.load_terms(self.terms_json)
+
+    @property
+    def waited_on(self) -> tuple[str, ...]:
+        """Every kind of gate that was closed for the job at some time."""
+        return words(self.waited_on_json)
+
+    @property
     def order(self) -> tuple[int, int, int]:
         """Where the job stands in the queue: smaller goes first."""
         return (-self.priority, self.position, self.number)
@@ -66,13 +76,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 def job(row: Row) -> JobRecord:
     """A row of `jobs` as a value."""
-    values: dict[str, Any] = dict(row)
-    values["status"] = JobStatus(values["status"])
-    values["terms"] = codec.load_terms(values["terms"])
-    values["retry_state"] = RetryState(values["retry_state"])
-    values["approval"] = Approval(values["approval"]) if values["approval"] else None
-    values["waited_on"] = words(values["waited_on"])
-    return JobRecord(**values)
+    return msgspec.convert(row, JobRecord)
 
 
 def lane(row: Row) -> Lane:

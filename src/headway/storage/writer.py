@@ -124,7 +124,10 @@ class Writer:
                 return
 
     def _write(self, batch: list[Waiting]) -> None:
+        # A caller who gave up takes the work along; from here on it is too late to give up.
+        batch = [one for one in batch if one[1].set_running_or_notify_cancel()]
         try:
+            self._reopen_if_lost()
             self._session.begin()
             answers, wakes = self._run_all(batch)
             self._session.commit(wakes)
@@ -176,9 +179,14 @@ class Writer:
             self.problem = str(error).strip() or type(error).__name__
             log.error("nothing could be written: %s", self.problem)
             error = errors.Unavailable(f"nothing could be written: {self.problem}")
-            self._session.reopen()
+            self._is_lost = True
         for _, future in batch:
             future.set_exception(error)
+
+    def _reopen_if_lost(self) -> None:
+        if self._is_lost:
+            self._session.reopen()
+            self._is_lost = False
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from headway.worker.transport import Transport
 
 REGISTER_EVERY_S = 10.0
 LONGEST_WAIT_S = 15.0
+PATIENCE_S = 0.003
 
 Prepare = Callable[[], Any]
 
@@ -51,6 +52,7 @@ class Worker:
         self._unprepared = dict(prepares or {})
         self._preparing = threading.Lock()
         self._chance = random.Random()
+        self._plenty = False
         self._stopping = threading.Event()
         self._leaving = threading.Event()
         self._keeper = LeaseKeeper(transport)
@@ -113,6 +115,7 @@ class Worker:
     def _claim_loop(self) -> None:
         wait_s = 0.1
         while not self._stopping.is_set():
+            self._gather_slots()
             if not self.slots.wait_free(1.0) or self._stopping.is_set():
                 continue
             try:
@@ -130,6 +133,11 @@ class Worker:
             if not got:
                 self._transport.wait()
 
+    def _gather_slots(self) -> None:
+        """While work is plenty, claims wait a moment for some slots, to take more at once."""
+        if self._plenty:
+            self.slots.wait_free(PATIENCE_S, max(1, self.slots.size // 4))
+
     def _claim(self) -> int:
         with self.slots.door:
             free = self.slots.free
@@ -138,6 +146,7 @@ class Worker:
             asked = time.monotonic()
             jobs = self._transport.claim(free, lease=not self._unprepared)
             self.slots.take(len(jobs))
+            self._plenty = len(jobs) == free
         for job in jobs:
             if job.lease is not None:
                 self._run(job, asked)

@@ -12,6 +12,7 @@ class Slots:
         self.door = threading.Lock()
         self._changed = threading.Condition()
         self._used = 0
+        self._wanted: list[int] = []
 
     @property
     def free(self) -> int:
@@ -32,12 +33,20 @@ class Slots:
         """So many slots are free again."""
         with self._changed:
             self._used -= count
-            self._changed.notify_all()
+            # Waking somebody for every job would cost more than a short job itself.
+            if not self._used or (self._wanted and self.free >= min(self._wanted)):
+                self._changed.notify_all()
 
-    def wait_free(self, timeout_s: float) -> bool:
-        """Wait until a slot is free."""
+    def wait_free(self, timeout_s: float, count: int = 1) -> bool:
+        """Wait until so many slots are free."""
+        if self.free >= count:
+            return True
         with self._changed:
-            return self._changed.wait_for(lambda: self._used < self.size, timeout_s)
+            self._wanted.append(count)
+            try:
+                return self._changed.wait_for(lambda: self.free >= count, timeout_s)
+            finally:
+                self._wanted.remove(count)
 
     def wait_idle(self, timeout_s: float) -> bool:
         """Wait until nothing runs."""

@@ -16,7 +16,7 @@ app = commands()
 def doctor(session: "Session") -> None:
     """Say what is wrong with a set-up and how to mend it."""
     from headway.cli import checkup
-    from headway.cli.screen import Styled
+    from headway.cli.screen import Styled, clean
 
     findings = checkup.examine(session)
     ill = [one for one in findings if not one.ok]
@@ -24,7 +24,7 @@ def doctor(session: "Session") -> None:
     def render() -> None:
         for one in findings:
             sign = Styled("ok     ", "green") if one.ok else Styled("problem", "red")
-            session.screen.line(sign, f"  {one.subject:<11}  {one.detail}")
+            session.screen.line(sign, f"  {one.subject:<11}  {clean(one.detail)}")
             if one.mend:
                 session.screen.line(" " * 22, f"to mend: {one.mend}")
         count = "1 problem" if len(ill) == 1 else f"{len(ill)} problems"

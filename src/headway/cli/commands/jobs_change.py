@@ -1,6 +1,6 @@
 """`headway jobs …`: cancel, retry, approve, reject, move."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +20,13 @@ def register(app: typer.Typer) -> None:
     command(app, "retry", "headway jobs retry 7")(retry)
     command(app, "approve", "headway jobs approve 7 --reason 'looks good'")(approve)
     command(app, "reject", "headway jobs reject 7 --reason 'not on a Friday'")(reject)
+    command(
+        app,
+        "change",
+        "headway jobs change 7 --priority urgent",
+        "headway jobs change 7 --now",
+        "headway jobs change 7 genre=crime length=3   # replaces all params",
+    )(change)
     command(app, "move", "headway jobs move 7 --before 3", "headway jobs move 7 --to 1")(move)
 
 
@@ -74,6 +81,38 @@ def reject(session: "Session", job: options.Job, reason: Reason = None) -> None:
     from headway.client import calls
 
     _say(session, session.send(calls.reject_job(job, reason)))
+
+
+def change(
+    session: "Session",
+    job: options.Job,
+    pairs: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="The new params.")
+    ] = None,
+    params: Annotated[
+        str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
+    ] = None,
+    priority: Annotated[
+        str | None, typer.Option("--priority", "-p", metavar="N|NAME", help="Its new priority.")
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="Not before 2030-01-31T18:30.")
+    ] = None,
+    now: Annotated[bool, typer.Option("--now", help="No longer wait for a time.")] = False,
+) -> None:
+    """Change params, priority or time of a job that no worker has taken."""
+    from headway.cli import job_options, values
+    from headway.client import calls
+    from headway.domain.requests import JobPatch
+
+    fields: dict[str, Any] = {}
+    if pairs or params is not None:
+        fields["params"] = values.read_params(pairs or [], params)
+    if priority is not None:
+        fields["priority"] = priority
+    if at is not None or now:
+        fields["scheduled_for"] = job_options.moment(at) if at is not None else None
+    _say(session, session.send(calls.change_job(job, JobPatch(**fields))))
 
 
 def move(

@@ -13,7 +13,6 @@ from psycopg.rows import dict_row
 from psycopg.types.numeric import Int8Dumper
 
 from headway.domain import errors, moments
-from headway.storage import codec
 from headway.storage.postgres.statements import Statement, named, statement
 from headway.storage.store import Clock
 from headway.storage.transaction import Row, Transaction
@@ -28,6 +27,7 @@ TURN = b"SELECT pg_advisory_xact_lock(4929)"
 
 CHANNEL = "headway"
 GIVE_UP_AFTER_S = 10.0
+SHORTEST_PAUSE_S = 0.02
 LONGEST_PAUSE_S = 1.0
 
 _CONNECTING = {
@@ -41,7 +41,7 @@ _CONNECTING = {
 # keeps the plan, and reads whole tables once they have grown.
 _PLANNING = b"""
 SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
-SET enable_sort = off; SET jit = off
+SET plan_cache_mode = force_generic_plan; SET jit = off
 """
 # A writer that hangs, or one that the network lost, must not hold up the others for ever.
 _WRITING = b"SET lock_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'"
@@ -89,16 +89,15 @@ class PostgresConnection:
         """Run a statement for many rows at once: as one array if it takes `:rows`."""
         found = named(name)
         if found.takes_rows:
-            self._cursor.execute(found.text, found.clean({"rows": codec.dump(rows)}))
+            self._cursor.execute(found.text, found.rows(rows), prepare=found.prepare)
         elif len(rows) == 1:
-            self._cursor.execute(found.text, found.clean(rows[0]))
+            self._cursor.execute(found.text, found.values(rows[0]))
         else:
-            self._cursor.executemany(found.text, [found.clean(row) for row in rows])
+            self._cursor.executemany(found.text, [found.values(row) for row in rows])
 
     def _execute(self, found: Statement, params: Mapping[str, Any]) -> psycopg.Cursor[Row]:
-        if found.takes_rows:
-            params = {"rows": codec.dump([params])}
-        return self._cursor.execute(found.text, found.clean(params))
+        values = found.rows([params]) if found.takes_rows else found.values(params)
+        return self._cursor.execute(found.text, values, prepare=found.prepare)
 
 
 def _refuse_without_transaction(raw: RawConnection) -> None:
@@ -130,7 +129,7 @@ class PostgresSession:
     def begin(self) -> None:
         """Become the only writer. Nothing is written yet, so a lost connection is made anew."""
         give_up = time.monotonic() + GIVE_UP_AFTER_S
-        pause = 0.02
+        pause = SHORTEST_PAUSE_S
         while True:
             try:
                 self._begin()

@@ -110,7 +110,8 @@ class PostgresDatabase:
 
     def listen(self, tell: Callable[[set[str]], None]) -> Callable[[], None]:
         """Pass on wake-ups from other processes."""
-        return Listener(self.url, self._name, tell).stop
+        with _reached():
+            return Listener(self.url, self._name, tell).stop
 
     def backup(self, target: Path, progress: Callable[[int, int], None]) -> None:
         """Refused: PostgreSQL has its own tools."""

@@ -12,6 +12,7 @@ from headway.storage.postgres.connection import (
     CHANNEL,
     LONGEST_PAUSE_S,
     LOST,
+    SHORTEST_PAUSE_S,
     RawConnection,
     connect,
 )
@@ -30,6 +31,7 @@ class Listener:
         self._own_name = own_name
         self._tell = tell
         self._stopped = threading.Event()
+        self._raw = self._connect()
         self._stop_reader, self._stop_writer = os.pipe()
         self._thread = threading.Thread(target=self._loop, name="headway-wakeups", daemon=True)
         self._thread.start()
@@ -43,23 +45,36 @@ class Listener:
             os.close(self._stop_reader)
             os.close(self._stop_writer)
 
+    def _connect(self) -> RawConnection:
+        raw = connect(self._url)
+        raw.execute(f"LISTEN {CHANNEL}".encode())
+        return raw
+
     def _loop(self) -> None:
-        pause = 0.02
         while not self._stopped.is_set():
             try:
-                with connect(self._url) as raw:
-                    raw.execute(f"LISTEN {CHANNEL}".encode())
-                    pause = 0.02
-                    self._tell(set(EVERY_TOPIC))  # whatever was missed until now
-                    self._pass_on(raw)
+                with self._raw:
+                    self._pass_on(self._raw)
             except (*LOST, psycopg.InternalError) as error:
                 log.warning("wake-ups from other servers are late: %s", str(error).strip())
-                self._stopped.wait(pause)
+                self._connect_again()
+
+    def _connect_again(self) -> None:
+        pause = SHORTEST_PAUSE_S
+        while not self._stopped.wait(pause):
+            try:
+                self._raw = self._connect()
+                self._tell(set(EVERY_TOPIC))  # whatever was missed meanwhile
+                return
+            except LOST:
                 pause = min(2 * pause, LONGEST_PAUSE_S)
 
     def _pass_on(self, raw: RawConnection) -> None:
+        poll = select.poll()
+        poll.register(raw.fileno(), select.POLLIN)
+        poll.register(self._stop_reader, select.POLLIN)
         while True:
-            select.select([raw.fileno(), self._stop_reader], [], [])
+            poll.poll()
             if self._stopped.is_set():
                 return
             raw.pgconn.consume_input()

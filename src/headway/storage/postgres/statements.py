@@ -1,16 +1,17 @@
 """Named queries as psycopg wants them: `:name` becomes `%(name)s`."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from headway.storage import queries
+from headway.storage import codec, queries
 
 PACKAGE = "headway.storage.postgres"
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
-_JSON_PARAMETER = re.compile(r"\b(?:numbers_in|words_in|CAST)\(:([a-z]\w*)")
+_JSON_PARAMETER = re.compile(r"CAST\(:([a-z]\w*) AS json\)")
+_LIST_PARAMETER = re.compile(r"CAST\(:([a-z]\w*) AS (?:bigint|text)\[\]\)")
 _JSON_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
@@ -20,13 +21,24 @@ class Statement(NamedTuple):
     text: bytes
     takes_rows: bool
     json_parameters: frozenset[str]
+    list_parameters: frozenset[str]
+    prepare: bool | None
 
-    def clean(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """PostgreSQL has no character NUL, neither in text nor in JSON that it reads."""
+    def values(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters as PostgreSQL takes them: lists as arrays, and no character NUL."""
         return {
-            name: _clean(value, name in self.json_parameters) if isinstance(value, str) else value
+            name: self._value(name, value) if isinstance(value, str) else value
             for name, value in params.items()
         }
+
+    def rows(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The one parameter of a statement that takes many rows at once."""
+        return self.values({"rows": codec.dump(rows)})
+
+    def _value(self, name: str, text: str) -> Any:
+        if name in self.list_parameters:
+            return [_clean(one) if isinstance(one, str) else one for one in codec.load(text)]
+        return _clean_json(text) if name in self.json_parameters else _clean(text)
 
 
 def named(name: str) -> Statement:
@@ -39,16 +51,21 @@ def statement(sql: str) -> Statement:
     """SQL with `:name` parameters for psycopg."""
     lines = [line for line in sql.splitlines() if not line.lstrip().startswith("--")]
     plain = "\n".join(lines)
+    takes_rows = set(_PARAMETER.findall(plain)) == {"rows"}
+    # Prepared while a table is empty, an update by rows would for ever read the table for each row.
+    joins_rows = takes_rows and plain.startswith("UPDATE")
     return Statement(
         text=_PARAMETER.sub(r"%(\1)s", plain.replace("%", "%%")).encode(),
-        takes_rows=set(_PARAMETER.findall(plain)) == {"rows"},
+        takes_rows=takes_rows,
         json_parameters=frozenset(_JSON_PARAMETER.findall(plain)),
+        list_parameters=frozenset(_LIST_PARAMETER.findall(plain)),
+        prepare=False if joins_rows else None,
     )
 
 
-def _clean(value: str, is_json: bool) -> str:
-    if "\0" in value:
-        value = value.replace("\0", "\ufffd")
-    if is_json and "\\u0000" in value:
-        value = _JSON_NUL.sub(r"\1\\ufffd", value)
-    return value
+def _clean(text: str) -> str:
+    return text.replace("\0", "\ufffd") if "\0" in text else text
+
+
+def _clean_json(text: str) -> str:
+    return _JSON_NUL.sub(r"\1\\ufffd", text) if "\\u0000" in text else text

@@ -1,12 +1,6 @@
 -- The first tables. Times are integer milliseconds since 1970 (UTC). JSON is text.
 -- Every integer has 64 bits, and text that is a key sorts by code point, both as in SQLite. Nothing is
 -- REFERENCES: the checks would lock and write rows of lanes at each submit.
-
--- A list that was passed as a JSON array.
-CREATE FUNCTION numbers_in(list TEXT) RETURNS TABLE (value BIGINT) LANGUAGE sql IMMUTABLE
-    AS 'SELECT CAST(e AS BIGINT) FROM json_array_elements_text(CAST(list AS JSON)) e';
-CREATE FUNCTION words_in(list TEXT) RETURNS TABLE (value TEXT) LANGUAGE sql IMMUTABLE
-    AS 'SELECT e FROM json_array_elements_text(CAST(list AS JSON)) e';
 -- In the hot tables, words are checked with OR: for every row, SQLite builds a table of an IN list.
 
 CREATE TABLE counters (
@@ -117,6 +111,7 @@ CREATE INDEX jobs_in_queue_order ON jobs (priority DESC, position, number)
 CREATE INDEX jobs_active ON jobs (number) WHERE finished_at IS NULL;
 CREATE INDEX jobs_due ON jobs (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX jobs_claim_expiry ON jobs (claim_expires_at) WHERE claim_expires_at IS NOT NULL;
+CREATE INDEX jobs_starved ON jobs (limited_since) WHERE limited_since IS NOT NULL;
 CREATE INDEX jobs_retries_by_chain ON jobs (chain, number) WHERE retry_of IS NOT NULL;
 CREATE INDEX jobs_by_group ON jobs (group_id, group_place) WHERE group_id IS NOT NULL;
 CREATE INDEX jobs_by_schedule ON jobs (schedule_id, number) WHERE schedule_id IS NOT NULL;

@@ -5,7 +5,7 @@ SELECT number, place FROM (
         SELECT number, priority, position FROM jobs
         WHERE phase = 0
         ORDER BY priority DESC, position, number LIMIT :bound) first_ones) placed
-WHERE number IN (SELECT value FROM numbers_in(:numbers));
+WHERE number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: ready_before
 -- How many of the first jobs of a lane stand before a place in the queue.

@@ -6,33 +6,33 @@ SELECT job_number, chain, policy, met FROM json_populate_recordset(CAST(NULL AS 
 -- name: meet_dependencies
 -- Some chains ended: the dependencies with these policies are met.
 UPDATE dependencies SET met = 1
-WHERE chain IN (SELECT value FROM numbers_in(:chains)) AND met = 0
-AND policy IN (SELECT value FROM words_in(:policies))
+WHERE chain = ANY (CAST(:chains AS bigint[])) AND met = 0
+AND policy = ANY (CAST(:policies AS text[]))
 RETURNING job_number;
 
 -- name: reopen_dependencies
 -- Some chains start afresh: nothing that comes after them is met.
-UPDATE dependencies SET met = 0 WHERE chain IN (SELECT value FROM numbers_in(:chains)) AND met = 1
-AND job_number IN (SELECT value FROM numbers_in(:numbers));
+UPDATE dependencies SET met = 0 WHERE chain = ANY (CAST(:chains AS bigint[])) AND met = 1
+AND job_number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: dependents
 -- Who waits for the end of these chains.
 SELECT DISTINCT job_number FROM dependencies
-WHERE chain IN (SELECT value FROM numbers_in(:chains)) AND met = 0;
+WHERE chain = ANY (CAST(:chains AS bigint[])) AND met = 0;
 
 -- name: all_dependents
 -- Who comes after these chains, whether they still wait or not.
-SELECT DISTINCT job_number, chain, policy FROM dependencies WHERE chain IN (SELECT value FROM numbers_in(:chains));
+SELECT DISTINCT job_number, chain, policy FROM dependencies WHERE chain = ANY (CAST(:chains AS bigint[]));
 
 -- name: dependencies_of
 -- What some jobs come after.
 SELECT job_number, chain, policy, met FROM dependencies
-WHERE job_number IN (SELECT value FROM numbers_in(:numbers)) ORDER BY job_number, chain;
+WHERE job_number = ANY (CAST(:numbers AS bigint[])) ORDER BY job_number, chain;
 
 -- name: first_open_dependency
 -- For some jobs, the first dependency that is not met.
 SELECT job_number, min(chain) AS chain FROM dependencies
-WHERE job_number IN (SELECT value FROM numbers_in(:numbers)) AND met = 0 GROUP BY job_number;
+WHERE job_number = ANY (CAST(:numbers AS bigint[])) AND met = 0 GROUP BY job_number;
 
 -- name: insert_need
 -- A job needs an artifact.
@@ -43,23 +43,22 @@ INSERT INTO needs (artifact, job_number) VALUES (:artifact, :job_number) ON CONF
 INSERT INTO produces (artifact, job_number) VALUES (:artifact, :job_number) ON CONFLICT DO NOTHING;
 
 -- name: waiting_consumers
--- Jobs that wait and need one of these artifacts. Found by number: the || keeps PostgreSQL from
--- reading the whole index of those that wait.
+-- Jobs that wait and need one of these artifacts.
 SELECT DISTINCT n.job_number FROM needs n JOIN jobs j ON j.number = n.job_number
-WHERE n.artifact IN (SELECT value FROM words_in(:artifacts)) AND j.status || '' = 'WAITING_ON_DEPS';
+WHERE n.artifact = ANY (CAST(:artifacts AS text[])) AND j.status = 'WAITING_ON_DEPS';
 
 -- name: consumers
 -- Jobs that need one of these artifacts.
-SELECT DISTINCT job_number, artifact FROM needs WHERE artifact IN (SELECT value FROM words_in(:artifacts));
+SELECT DISTINCT job_number, artifact FROM needs WHERE artifact = ANY (CAST(:artifacts AS text[]));
 
 -- name: producers
 -- Jobs that make one of these artifacts.
 SELECT p.artifact, j.number, j.job_id, j.chain FROM produces p JOIN jobs j ON j.number = p.job_number
-WHERE p.artifact IN (SELECT value FROM words_in(:artifacts)) ORDER BY j.number;
+WHERE p.artifact = ANY (CAST(:artifacts AS text[])) ORDER BY j.number;
 
 -- name: artifacts_of
 -- What some jobs make.
-SELECT artifact, job_number FROM produces WHERE job_number IN (SELECT value FROM numbers_in(:numbers));
+SELECT artifact, job_number FROM produces WHERE job_number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: put_marker
 -- A custom artifact is there.
@@ -68,11 +67,11 @@ ON CONFLICT (artifact) DO UPDATE SET job_number = excluded.job_number;
 
 -- name: remove_markers
 -- Custom artifacts are gone.
-DELETE FROM markers WHERE artifact IN (SELECT value FROM words_in(:artifacts));
+DELETE FROM markers WHERE artifact = ANY (CAST(:artifacts AS text[]));
 
 -- name: present_markers
 -- Which of these custom artifacts are there.
-SELECT artifact FROM markers WHERE artifact IN (SELECT value FROM words_in(:artifacts));
+SELECT artifact FROM markers WHERE artifact = ANY (CAST(:artifacts AS text[]));
 
 -- name: markers
 -- Custom artifacts that are there.
@@ -84,7 +83,7 @@ INSERT INTO watches (what, job_number) VALUES (:what, :job_number) ON CONFLICT D
 
 -- name: remove_watches
 -- Some jobs wait on it no more.
-DELETE FROM watches WHERE job_number IN (SELECT value FROM numbers_in(:numbers));
+DELETE FROM watches WHERE job_number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: watched
 -- Everything that must be looked at: one index seek each, however many jobs wait on it.
@@ -98,7 +97,7 @@ SELECT what FROM found WHERE what IS NOT NULL;
 
 -- name: watchers
 -- Some of the jobs that wait on these.
-SELECT DISTINCT job_number FROM watches WHERE what IN (SELECT value FROM words_in(:whats)) LIMIT :count;
+SELECT DISTINCT job_number FROM watches WHERE what = ANY (CAST(:whats AS text[])) LIMIT :count;
 
 -- name: anything_watched
 -- Whether anything must be looked at.

@@ -22,7 +22,7 @@ SELECT number, job_id, chain, status, group_place FROM jobs WHERE group_id = :gr
 -- name: members_of_groups
 -- The first link of every member of some groups, in order.
 SELECT group_id, number, job_id, chain FROM jobs
-WHERE group_id IN (SELECT value FROM words_in(:group_ids)) AND retry_of IS NULL
+WHERE group_id = ANY (CAST(:group_ids AS text[])) AND retry_of IS NULL
 ORDER BY group_id, group_place, number;
 
 -- name: groups

@@ -1,7 +1,7 @@
 -- name: allocate
 -- Take so many numbers of each counter; answers the last of each.
 UPDATE counters SET value = value + CASE name
-    WHEN 'job' THEN :jobs WHEN 'position' THEN :positions ELSE :payloads END
+    WHEN 'job' THEN CAST(:jobs AS bigint) WHEN 'position' THEN :positions ELSE :payloads END
 RETURNING name, value;
 
 -- name: lane_by_key
@@ -20,7 +20,7 @@ SELECT * FROM lanes;
 
 -- name: lanes_by_id
 -- Some lanes.
-SELECT * FROM lanes WHERE lane_id IN (SELECT value FROM numbers_in(:lane_ids));
+SELECT * FROM lanes WHERE lane_id = ANY (CAST(:lane_ids AS bigint[]));
 
 -- name: insert_payload
 -- Params of a job.
@@ -47,20 +47,20 @@ INSERT INTO tags (tag, job_number) VALUES (:tag, :job_number);
 
 -- name: job_numbers_by_id
 -- Which numbers the jobs with these ids have.
-SELECT job_id, number FROM jobs WHERE job_id IN (SELECT value FROM words_in(:job_ids));
+SELECT job_id, number FROM jobs WHERE job_id = ANY (CAST(:job_ids AS text[]));
 
 -- name: job_records
 -- Everything the scheduler decides from, for some jobs.
-SELECT * FROM jobs WHERE number IN (SELECT value FROM numbers_in(:numbers)) ORDER BY number;
+SELECT * FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[])) ORDER BY number;
 
 -- name: job_views
 -- Everything that is shown, for some jobs.
 SELECT j.*, l.queue, l.job_type, l.cost_units, l.requires, l.limits, p.body AS params,
-    (SELECT job_id FROM jobs WHERE number = j.chain) AS chain_id,
+    (SELECT job_id FROM jobs WHERE number = abs(j.chain)) AS chain_id,
     (SELECT job_id FROM jobs WHERE number = j.retry_of) AS retry_of_id,
     (SELECT progress FROM leases WHERE job_number = j.number) AS live_progress
 FROM jobs j JOIN lanes l USING (lane_id) JOIN payloads p USING (payload_id)
-WHERE j.number IN (SELECT value FROM numbers_in(:numbers));
+WHERE j.number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: job_by_idempotency_key
 -- The job that was submitted with this key.
@@ -104,7 +104,7 @@ WHERE jobs.number = r.number;
 
 -- name: without_open_deps
 -- Which of these jobs wait for no other job any more.
-SELECT number FROM jobs WHERE number IN (SELECT value FROM numbers_in(:numbers)) AND open_deps = 0
+SELECT number FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[])) AND open_deps = 0
 AND finished_at IS NULL;
 
 -- name: set_approval
@@ -129,6 +129,12 @@ SELECT number, job_id, lane_id, payload_id, priority, position, terms, attempt, 
     created_at, limited_since, waited_on, chain, template_id
 FROM jobs WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL
 ORDER BY priority DESC, position, number LIMIT :count OFFSET :skip;
+
+-- name: starved_jobs
+-- Jobs that a full limit has kept waiting since before a moment, the longest first.
+SELECT number, job_id, lane_id, payload_id, priority, position, terms, attempt, generation, gated, dedup_key,
+    created_at, limited_since, waited_on, chain, template_id, status
+FROM jobs WHERE limited_since <= :before ORDER BY limited_since, number LIMIT :count;
 
 -- name: limit_reached
 -- A job at the head of its lane met a full limit.
@@ -169,10 +175,10 @@ UPDATE jobs SET retry_state = :retry_state WHERE number = :number;
 -- name: chain_links
 -- The links of some chains, oldest first.
 SELECT number, job_id, chain, status, wait_detail, attempt FROM jobs
-WHERE number IN (SELECT value FROM numbers_in(:chains)) AND chain = number
+WHERE number = ANY (CAST(:chains AS bigint[])) AND chain = number
 UNION ALL
 SELECT number, job_id, chain, status, wait_detail, attempt FROM jobs
-WHERE chain IN (SELECT value FROM numbers_in(:chains)) AND retry_of IS NOT NULL
+WHERE chain = ANY (CAST(:chains AS bigint[])) AND retry_of IS NOT NULL
 ORDER BY chain, number;
 
 -- name: due_jobs
@@ -232,7 +238,7 @@ AND priority = :priority ORDER BY position, number;
 -- The job just before a place in its priority.
 SELECT number, position FROM jobs
 WHERE phase = 0
-AND priority = :priority AND (position < :position OR (position = :position AND number < :number))
+AND priority = :priority AND position <= :position AND (position < :position OR number < :number)
 AND number <> :except
 ORDER BY position DESC, number DESC LIMIT 1;
 
@@ -240,7 +246,7 @@ ORDER BY position DESC, number DESC LIMIT 1;
 -- The job just after a place in its priority.
 SELECT number, position FROM jobs
 WHERE phase = 0
-AND priority = :priority AND (position > :position OR (position = :position AND number > :number))
+AND priority = :priority AND position >= :position AND (position > :position OR number > :number)
 AND number <> :except
 ORDER BY position, number LIMIT 1;
 
@@ -285,7 +291,7 @@ SELECT number FROM jobs WHERE schedule_id = :schedule_id AND finished_at IS NULL
 
 -- name: payloads
 -- Some params.
-SELECT payload_id, body FROM payloads WHERE payload_id IN (SELECT value FROM numbers_in(:payload_ids));
+SELECT payload_id, body FROM payloads WHERE payload_id = ANY (CAST(:payload_ids AS bigint[]));
 
 -- name: return_claim
 -- A claim led to nothing.

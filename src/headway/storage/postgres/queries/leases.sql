@@ -8,19 +8,19 @@ FROM json_to_recordset(CAST(:rows AS json)) AS r (
 
 -- name: consume_leases
 -- Ending a run takes its lease first: no row means that the lease was lost.
-DELETE FROM leases WHERE lease_id IN (SELECT value FROM words_in(:lease_ids)) AND worker_id = :worker_id
+DELETE FROM leases WHERE lease_id = ANY (CAST(:lease_ids AS text[])) AND worker_id = :worker_id
 RETURNING lease_id, job_number, progress;
 
 -- name: abandon_leases
 -- The worker is gone or too late: its leases are taken from it.
-DELETE FROM leases WHERE lease_id IN (SELECT value FROM words_in(:lease_ids))
+DELETE FROM leases WHERE lease_id = ANY (CAST(:lease_ids AS text[]))
 RETURNING lease_id, job_number, progress;
 
 -- name: leases_by_id
 -- Some live leases.
 SELECT le.*, j.cancel, j.job_id, l.cost_units FROM leases le JOIN jobs j ON j.number = le.job_number
 JOIN lanes l ON l.lane_id = le.lane_id
-WHERE le.lease_id IN (SELECT value FROM words_in(:lease_ids));
+WHERE le.lease_id = ANY (CAST(:lease_ids AS text[]));
 
 -- name: lease_of_job
 -- The live lease of a job.
@@ -65,7 +65,7 @@ SELECT lease_id, job_number FROM leases WHERE worker_id = :worker_id ORDER BY le
 -- name: prolong_leases
 -- After a restart, workers elsewhere get at least one time-to-live to come back.
 UPDATE leases SET expires_at = greatest(expires_at, :now + ttl_ms)
-WHERE worker_id NOT IN (SELECT value FROM words_in(:except_workers));
+WHERE worker_id <> ALL (CAST(:except_workers AS text[]));
 
 -- name: next_reservation_expiry
 -- When the active reservation ends by itself.

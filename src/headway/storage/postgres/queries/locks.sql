@@ -4,12 +4,12 @@ INSERT INTO locks (key, job_number, mode, since) VALUES (:key, :job_number, :mod
 
 -- name: free_locks
 -- Jobs that ended hold nothing any more.
-DELETE FROM locks WHERE job_number IN (SELECT value FROM numbers_in(:numbers)) RETURNING key;
+DELETE FROM locks WHERE job_number = ANY (CAST(:numbers AS bigint[])) RETURNING key;
 
 -- name: holders
 -- Who holds some locks.
 SELECT lo.key, lo.mode, lo.since, lo.job_number, j.job_id FROM locks lo JOIN jobs j ON j.number = lo.job_number
-WHERE lo.key IN (SELECT value FROM words_in(:keys)) ORDER BY lo.key, lo.since;
+WHERE lo.key = ANY (CAST(:keys AS text[])) ORDER BY lo.key, lo.since;
 
 -- name: all_locks
 -- Every lock that is held.
@@ -24,7 +24,7 @@ ON CONFLICT (key, job_number) DO UPDATE SET priority = excluded.priority, positi
 
 -- name: stop_waiting_for_locks
 -- Some jobs wait for no lock any more.
-DELETE FROM lock_waiters WHERE job_number IN (SELECT value FROM numbers_in(:numbers));
+DELETE FROM lock_waiters WHERE job_number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: first_waiters
 -- Who stands first for some locks, in each lane and mode: these may try when the lock comes free.
@@ -32,7 +32,7 @@ WITH RECURSIVE spots (key, mode, lane_id) AS (
     SELECT k.value, m.value,
         (SELECT lane_id FROM lock_waiters WHERE key = k.value AND mode = m.value
             ORDER BY lane_id LIMIT 1)
-    FROM words_in(:keys) k, (VALUES ('exclusive'), ('shared')) m (value)
+    FROM unnest(CAST(:keys AS text[])) k (value), (VALUES ('exclusive'), ('shared')) m (value)
     UNION ALL
     SELECT key, mode, (SELECT lane_id FROM lock_waiters w
         WHERE w.key = spots.key AND w.mode = spots.mode AND w.lane_id > spots.lane_id
@@ -48,7 +48,7 @@ FROM spots WHERE lane_id IS NOT NULL;
 -- name: first_exclusive_waiter
 -- For some locks, the exclusive waiter that stands first in the whole queue.
 SELECT k.value AS key, w.job_number, w.priority, w.position, j.job_id
-FROM words_in(:keys) k
+FROM unnest(CAST(:keys AS text[])) k (value)
 JOIN lock_waiters w ON w.key = k.value AND w.job_number = (
     SELECT v.job_number FROM lock_waiters v WHERE v.key = k.value AND v.mode = 'exclusive'
     ORDER BY v.priority DESC, v.position, v.job_number LIMIT 1)
@@ -56,7 +56,7 @@ JOIN jobs j ON j.number = w.job_number;
 
 -- name: shared_waiters
 -- Some of those who wait for a lock in shared mode, in order.
-SELECT job_number FROM lock_waiters WHERE key IN (SELECT value FROM words_in(:keys)) AND mode = 'shared'
+SELECT job_number FROM lock_waiters WHERE key = ANY (CAST(:keys AS text[])) AND mode = 'shared'
 ORDER BY priority DESC, position, job_number LIMIT :count;
 
 -- name: count_lock_waiters

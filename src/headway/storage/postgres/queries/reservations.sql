@@ -31,7 +31,7 @@ UPDATE reservations SET state = 'EXPIRED', ended_at = :now WHERE state = 'ACTIVE
 -- name: active_reservations_elsewhere
 -- Slots that are held for servers other than these.
 SELECT reservation_id FROM reservations WHERE state = 'ACTIVE'
-AND (server IS NULL OR server NOT IN (SELECT value FROM words_in(:servers)));
+AND (server IS NULL OR server <> ALL (CAST(:servers AS text[])));
 
 -- name: reservations
 -- Reservations, newest first. The letter g sorts after every id.

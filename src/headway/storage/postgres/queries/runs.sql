@@ -24,7 +24,7 @@ VALUES (:run_id, :number, :attempt, :generation, :run_status, :payload_id, :work
 -- Everything that is shown, for some runs.
 SELECT r.*, p.body AS params, j.job_id, j.template_id
 FROM runs r JOIN payloads p USING (payload_id) JOIN jobs j ON j.number = r.job_number
-WHERE r.run_id IN (SELECT value FROM words_in(:run_ids));
+WHERE r.run_id = ANY (CAST(:run_ids AS text[]));
 
 -- name: runs_of_job
 -- A job's runs, newest first.
@@ -32,14 +32,14 @@ SELECT run_id FROM runs WHERE job_number = :number ORDER BY run_id DESC;
 
 -- name: runs_of_chain
 -- The runs of all links of a chain, oldest first.
-SELECT run_id FROM runs WHERE job_number IN (SELECT value FROM numbers_in(:numbers)) ORDER BY run_id;
+SELECT run_id FROM runs WHERE job_number = ANY (CAST(:numbers AS bigint[])) ORDER BY run_id;
 
 -- name: run_reports
 -- How some runs were reported to end, to recognise the same report again.
 SELECT run_id, job_number, worker_id, lease_state, status, report_hash, ttl_ms, started_at FROM runs
-WHERE run_id IN (SELECT value FROM words_in(:run_ids));
+WHERE run_id = ANY (CAST(:run_ids AS text[]));
 
 -- name: open_runs_of_jobs
 -- The open runs of some jobs.
 SELECT run_id, job_number, started_at FROM runs
-WHERE job_number IN (SELECT value FROM numbers_in(:numbers)) AND status IS NULL;
+WHERE job_number = ANY (CAST(:numbers AS bigint[])) AND status IS NULL;

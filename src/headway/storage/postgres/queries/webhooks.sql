@@ -33,7 +33,7 @@ VALUES (:delivery_id, :webhook_id, :url, :event, :job_number, :job_id, 'PENDING'
 -- Messages whose turn has come, without those to origins that take no more just now.
 SELECT d.delivery_id, d.url FROM deliveries d
 WHERE d.due_at <= :now AND NOT EXISTS (
-    SELECT 1 FROM words_in(:full_origins) o
+    SELECT 1 FROM unnest(CAST(:full_origins AS text[])) o (value)
     WHERE substr(d.url, 1, length(o.value)) = o.value
     AND substr(d.url, length(o.value) + 1, 1) IN ('', '/', '?', '#'))
 ORDER BY d.due_at, d.delivery_id LIMIT :count;
@@ -46,7 +46,7 @@ UPDATE deliveries SET due_at = :until WHERE delivery_id = :delivery_id AND due_a
 -- What has to be known to send some messages.
 SELECT d.delivery_id, d.webhook_id, d.url, d.payload, d.attempts, w.secret
 FROM deliveries d LEFT JOIN webhooks w USING (webhook_id)
-WHERE d.delivery_id IN (SELECT value FROM words_in(:delivery_ids)) ORDER BY d.delivery_id;
+WHERE d.delivery_id = ANY (CAST(:delivery_ids AS text[])) ORDER BY d.delivery_id;
 
 -- name: record_delivery
 -- How a try went, unless that is no longer of interest: the webhook is gone, or it is another try's turn.

@@ -1,0 +1,158 @@
+"""The SDK: functions become jobs, with a server or without one."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import headway
+from headway import settings, testing, wiring
+from headway.domain import errors, states
+from headway.domain.jobs import RetryPolicy
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[headway.App]:
+    made = headway.App(settings=settings.Settings(data=str(tmp_path / "data")))
+    yield made
+    made.close()
+
+
+def test_without_a_server_a_submit_goes_straight_to_the_database(app: headway.App) -> None:
+    @app.job(retries=5, retry_delay="1m", timeout="10m", locks=["gpu"], tags=["night"])
+    def story(genre: str) -> str:
+        return genre
+
+    shown = story.submit(genre="horror").fetch()
+    assert shown.status is states.QUEUED
+    assert shown.params == {"genre": "horror"}
+    assert shown.retry_policy == RetryPolicy(max_attempts=5, base_delay_s=60)
+    assert shown.timeout_s == 600
+    assert [lock.key for lock in shown.locks] == ["gpu"]
+    assert shown.tags == ("night",)
+
+
+def test_a_function_that_is_called_just_runs(app: headway.App) -> None:
+    @app.job
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    assert add(1, 2) == 3
+    assert app.send(headway.calls.list_jobs()).items == []
+
+
+def test_options_hold_for_one_submit(app: headway.App) -> None:
+    @app.job(priority="LOW")
+    def work() -> None: ...
+
+    assert work.options(priority="URGENT", delay="1h").submit().fetch().priority == 20
+    assert work.submit().fetch().priority == -10
+
+
+def test_two_jobs_of_one_name_are_refused(app: headway.App) -> None:
+    @app.job(name="work")
+    def first() -> None: ...
+
+    with pytest.raises(ValueError, match="two jobs named 'work'"):
+
+        @app.job(name="work")
+        def second() -> None: ...
+
+
+def test_async_callers_share_the_names(app: headway.App) -> None:
+    @app.job
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    async def main() -> None:
+        job = await add.submit_async(1, b=2)
+        assert (await job.fetch_async()).status is states.QUEUED
+        assert (await job.cancel_async(reason="enough")).status is states.CANCELLED
+        with pytest.raises(headway.JobFailed, match="CANCELLED"):
+            await job.result_async(timeout=5)
+
+    asyncio.run(main())
+
+
+def test_many_async_submits_at_once_all_arrive(app: headway.App) -> None:
+    @app.job
+    def work(n: int) -> None: ...
+
+    async def main() -> set[int]:
+        handles = await asyncio.gather(*(work.submit_async(n) for n in range(200)))
+        return {handle.number for handle in handles}
+
+    assert asyncio.run(main()) == set(range(1, 201))
+
+
+def test_one_bad_submit_among_many_is_refused_alone(app: headway.App) -> None:
+    async def main() -> list[object]:
+        requests = [headway.JobRequest(job_type="x") for _ in range(20)]
+        requests[7] = headway.JobRequest(job_type="x", after=(99,))
+        calls = [app.send_async(headway.calls.submit(request)) for request in requests]
+        return list(await asyncio.gather(*calls, return_exceptions=True))
+
+    answers = asyncio.run(main())
+    refused = [one for one in answers if isinstance(one, Exception)]
+    assert [type(one) for one in refused] == [errors.UnknownReference]
+    assert len(app.send(headway.calls.list_jobs()).items) == 19
+
+
+def test_a_job_submitted_on_ones_own_connection_exists_exactly_if_one_commits(
+    app: headway.App,
+) -> None:
+    @app.job
+    def mail(to: str) -> None: ...
+
+    app.client.send(headway.calls.list_jobs())  # the schema is there
+    path = app.settings.data_dir / "headway.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+    connection.commit()
+    connection.execute("INSERT INTO orders VALUES (1)")
+    mail.submit_on(connection, to="a@example.org")
+    connection.rollback()
+    assert app.send(headway.calls.list_jobs()).items == []
+    connection.execute("INSERT INTO orders VALUES (1)")
+    kept = mail.submit_on(connection, to="a@example.org")
+    connection.commit()
+    connection.close()
+    assert kept.status is states.QUEUED
+
+
+def test_settings_come_from_options_then_the_environment_then_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "headway.toml").write_text('slots = 2\nport = 1\ndata = "from-file"\n')
+    monkeypatch.setenv("HEADWAY_PORT", "2")
+    monkeypatch.setenv("HEADWAY_SLOTS", "3")
+    found = settings.load({"slots": 4, "url": None}, folder=tmp_path)
+    assert (found.slots, found.port, found.data) == (4, 2, "from-file")
+
+
+def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
+    (tmp_path / "headway.toml").write_text("slotz = 2\n")
+    with pytest.raises(errors.InvalidRequest, match="slotz"):
+        settings.load(folder=tmp_path)
+
+
+def test_an_app_that_is_not_there_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(errors.InvalidRequest, match="there is no module 'nowhere'"):
+        wiring.load_app("nowhere:app")
+
+
+def test_the_public_names_are_all_there() -> None:
+    for name in headway.__all__:
+        assert getattr(headway, name) is not None, name
+
+
+def test_a_harness_gives_the_app_its_client_back(app: headway.App) -> None:
+    before = app.client
+    with testing.Harness(app):
+        assert app.client is not before
+    assert app.client is before

@@ -1,0 +1,120 @@
+"""Limits: what may run at once, and how often."""
+
+import dataclasses
+from collections.abc import Mapping
+
+import pytest
+from tests.helpers import MovableClock, claim, finish, submit
+
+from headway.domain import errors
+from headway.domain.jobs import Lane
+from headway.scheduler import explain, limit_control
+from headway.scheduler.scheduler import Scheduler
+
+
+def put(scheduler: Scheduler, name: str, size: int | None = None, rate: str | None = None) -> None:
+    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, name, size=size, rate=rate))
+
+
+def numbers(scheduler: Scheduler, count: int = 10) -> list[int]:
+    return [one.number for one in claim(scheduler, count)]
+
+
+def reason(scheduler: Scheduler, number: int) -> str | None:
+    found = scheduler.store.read(lambda tx: explain.view(scheduler, tx, number)).wait_reason
+    return found.detail if found else None
+
+
+def test_cost_units_fill_the_capacity(scheduler: Scheduler) -> None:
+    for cost in (60, 30, 30):
+        submit(scheduler, cost_units=cost)
+    put(scheduler, "capacity", 70)
+    started = claim(scheduler, 10)
+    assert [one.number for one in started] == [1]
+    assert reason(scheduler, 2) == "capacity: used 60 + 30 > 70"
+    finish(scheduler, started)
+    assert numbers(scheduler) == [2, 3]
+
+
+def test_a_full_type_does_not_stop_jobs_behind_it(scheduler: Scheduler) -> None:
+    put(scheduler, "type:story", 1)
+    for job_type in ("story", "story", "research", "story"):
+        submit(scheduler, job_type)
+    assert numbers(scheduler) == [1, 3]
+
+
+def test_a_resource_is_shared_between_types(scheduler: Scheduler) -> None:
+    put(scheduler, "resource:ollama", 1)
+    submit(scheduler, "story", limits={"resource:ollama": 1})
+    submit(scheduler, "research", limits={"resource:ollama": 1})
+    submit(scheduler, "mail")
+    assert numbers(scheduler) == [1, 3]
+
+
+def test_the_global_limit_holds_for_everything(scheduler: Scheduler) -> None:
+    put(scheduler, "global", 2)
+    for job_type in ("a", "b", "c"):
+        submit(scheduler, job_type)
+    assert numbers(scheduler) == [1, 2]
+
+
+def test_a_job_that_names_an_undefined_limit_is_refused(scheduler: Scheduler) -> None:
+    with pytest.raises(errors.UnknownLimit, match="headway limits set gpu SIZE"):
+        submit(scheduler, limits={"gpu": 1})
+
+
+def test_a_rate_opens_again_when_its_window_has_passed(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    put(scheduler, "type:mail", rate="2/min")
+    for _ in range(3):
+        submit(scheduler, "mail")
+    finish(scheduler, claim(scheduler, 10))
+    assert numbers(scheduler) == []
+    assert reason(scheduler, 3) == "type:mail: 2 of 2 started in 60 s"
+    clock.move(61)
+    assert numbers(scheduler) == [3]
+
+
+def test_a_starved_job_gets_what_comes_free(scheduler: Scheduler, clock: MovableClock) -> None:
+    put(scheduler, "capacity", 10)
+    for _ in range(10):
+        submit(scheduler)
+    running = claim(scheduler, 10)
+    submit(scheduler, cost_units=10)
+    assert numbers(scheduler) == []
+    clock.move(301)
+    for _ in range(20):
+        submit(scheduler, priority="HIGH")
+    finish(scheduler, running[:9])
+    assert numbers(scheduler) == []
+    finish(scheduler, running[9:])
+    assert numbers(scheduler) == [11]
+
+
+def test_without_starvation_small_jobs_go_first(scheduler: Scheduler) -> None:
+    put(scheduler, "capacity", 10)
+    for _ in range(10):
+        submit(scheduler)
+    running = claim(scheduler, 10)
+    submit(scheduler, cost_units=10)
+    submit(scheduler)
+    assert numbers(scheduler) == []
+    finish(scheduler, running[:9])
+    assert numbers(scheduler) == [12]
+
+
+class OnePerCustomer:
+    """A policy of the user's own: the queue's name is the customer."""
+
+    def uses(self, lane: Lane) -> Mapping[str, int]:
+        """One of the customer's limit."""
+        return {f"customer:{lane.queue}": 1}
+
+
+def test_a_policy_of_ones_own_decides_what_a_job_uses(scheduler: Scheduler) -> None:
+    own = dataclasses.replace(scheduler, concurrency=OnePerCustomer())
+    put(own, "customer:acme", 1)
+    for queue in ("acme", "acme", "other", "other"):
+        submit(own, queue=queue)
+    assert numbers(own) == [1, 3, 4]
