@@ -98,6 +98,12 @@ def test_a_job_moves_to_a_place(scheduler: Scheduler, place: int, order: list[in
     assert show(scheduler, 3).queue_position == min(place, 4)
 
 
+def test_a_job_alone_in_its_priority_stays_where_it_is(scheduler: Scheduler) -> None:
+    submit_all(scheduler, {"priority": 5}, {"priority": 3}, {"priority": 1})
+    move(scheduler, 2, queue_position=2)
+    assert queue_order(scheduler) == [1, 2, 3]
+
+
 def test_a_gap_that_is_used_up_is_made_anew(scheduler: Scheduler) -> None:
     submit_all(scheduler, {}, {}, {"locks": ["gpu"]}, {"locks": ["gpu"]}, {"locks": ["gpu"]})
     for step in range(20):

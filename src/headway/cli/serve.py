@@ -170,4 +170,5 @@ def _log(settings: Settings) -> None:
     else:
         template = "%(asctime)s %(levelname)-7s %(message)s"
     logging.basicConfig(level=logging.INFO, format=template, stream=sys.stderr)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    for noisy in ("httpx", "uvicorn.error"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -146,6 +146,10 @@ def _at_place(tx: Transaction, record: JobRecord, place: int) -> tuple[JobRecord
     place = min(place, others + 1)
     following = _other_at(tx, record, place)
     previous = _other_at(tx, record, place - 1)
+    above = previous is None or previous.priority > record.priority
+    below = following is None or following.priority < record.priority
+    if above and below:  # alone in its priority, and already there
+        return None, True
     if previous and (following is None or following.priority != record.priority):
         return previous, False
     return following, True

@@ -1,0 +1,103 @@
+"""The help, the reference and the start-up."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import msgspec
+import typer
+from tests.cli.conftest import PROGRAM, Cli
+
+from headway.api import table
+from headway.api.operation import OPERATIONS
+from headway.cli import main, reference
+from headway.client import calls
+from headway.domain.tokens import Role
+
+ROOT = typer.main.get_command(main.app)
+CONTEXT = typer.Context(ROOT, info_name="headway")
+
+
+def test_the_list_of_commands_says_what_each_command_says_of_itself() -> None:
+    for name, (_, summary) in main.COMMANDS.items():
+        command = ROOT.get_command(CONTEXT, name)  # type: ignore[attr-defined]
+        assert command.help == summary, name
+
+
+def test_every_command_has_examples_and_the_common_options() -> None:
+    for name in main.GROUPS:
+        group = ROOT.get_command(CONTEXT, name)  # type: ignore[attr-defined]
+        for inner in group.list_commands(CONTEXT):
+            command = group.get_command(CONTEXT, inner)
+            assert command.help, f"{name} {inner}"
+            assert f"headway {name} {inner}" in command.epilog
+            assert {"json", "data", "db", "url", "token"} <= {one.name for one in command.params}
+
+
+def test_the_reference_is_as_the_program_says() -> None:
+    kept = Path(__file__).parents[2] / reference.TARGET
+    assert kept.read_text(encoding="utf-8") == reference.text(), (
+        "write it anew: python -m headway.cli.reference"
+    )
+
+
+def test_every_operation_of_the_api_can_be_called() -> None:
+    found = set()
+    for name in calls.__all__:
+        function = getattr(calls, name)
+        if name not in ("Call", "JobRef", "step"):
+            call = function(**_arguments(function))
+            found.add(table.find(call.method, call.path)[0].name)
+    assert found == {operation.name for operation in OPERATIONS}
+
+
+def _arguments(function: Any) -> dict[str, Any]:
+    def value(kind: Any) -> Any:
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            return MagicMock()
+        return Role.READ if kind is Role else [] if "Sequence" in str(kind) else "x"
+
+    return {
+        one.name: value(one.annotation)
+        for one in inspect.signature(function).parameters.values()
+        if one.default is inspect.Parameter.empty
+    }
+
+
+def test_the_help_waits_for_nothing_that_is_slow_to_load() -> None:
+    code = (
+        "import sys, json, atexit; sys.argv = ['headway', '--help']\n"
+        "atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))\n"
+        "from headway.cli import main; main.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert "why" in done.stdout
+    assert "Say why a job is not running." in done.stdout
+    loaded = set(json.loads(done.stderr))
+    assert not loaded & {"msgspec", "httpx", "rich", "sqlite3", "asyncio", "headway.wiring"}
+
+
+def test_words_that_make_no_sense_are_refused_with_2(cli: Cli) -> None:
+    assert "No such command" in cli.error("fly", code=2)
+    assert "No such option" in cli.error("jobs", "list", "--fly", code=2)
+    assert "which job type?" in cli.error("submit", code=2)
+    assert "headway 0" in cli.text("--version")
+
+
+def test_the_shell_can_complete_commands() -> None:
+    environment = {
+        **os.environ,
+        "_HEADWAY_COMPLETE": "complete_bash",
+        "COMP_WORDS": "headway jobs at",
+        "COMP_CWORD": "2",
+    }
+    done = subprocess.run(
+        PROGRAM, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.split() == ["attach"]

@@ -1,0 +1,96 @@
+"""`gc`, `backup`, `verify`, `migrate`, `doctor`, `top`, `pause`."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Cli
+
+
+def test_garbage_is_collected_and_the_rest_stays(cli: Cli) -> None:
+    for _ in range(3):
+        cli.call("submit", "story")
+    cli.call("jobs", "cancel", "1")
+    cli.call("jobs", "cancel", "2")
+    assert cli.json("gc", "--older-than", "1h") == {"jobs": 0, "runs": 0}
+    assert cli.json("jobs", "gc", "--older-than", "0s") == {"jobs": 2, "runs": 0}
+    assert [one["number"] for one in cli.json("jobs", "list", "--all")["items"]] == [3]
+    assert "cannot read 'old'" in cli.error("gc", "--older-than", "old", code=2)
+    assert "where the data is" in cli.error("gc", "--url", "http://127.0.0.1:9", code=2)
+
+
+def test_a_backup_can_be_opened_and_an_old_one_is_not_overwritten(cli: Cli) -> None:
+    cli.call("submit", "story")
+    assert cli.json("backup", "copy.db")["bytes"] > 0
+    assert "is there already" in cli.error("backup", "copy.db", code=4)
+    cli.call("backup", "copy.db", "--force")
+    copied = cli.json("jobs", "list", "--db", "sqlite:///copy.db")
+    assert len(copied["items"]) == 1
+
+
+def test_verify_finds_what_is_wrong(cli: Cli) -> None:
+    cli.call("submit", "story")
+    assert cli.json("verify") == {"ok": True, "problems": []}
+    with sqlite3.connect(".headway/headway.db") as database:
+        database.execute("PRAGMA ignore_check_constraints = ON")
+        database.execute("UPDATE jobs SET status = 'RUNNING' WHERE number = 1")
+    assert "job 1 is RUNNING without a lease" in cli.text("verify", code=1)
+
+
+def test_migrations_are_applied_once(cli: Cli) -> None:
+    assert cli.json("migrate")["applied"][0].startswith("0001")
+    assert cli.text("migrate") == "The database is up to date\n"
+
+
+def test_doctor_is_content_with_an_empty_folder_and_changes_nothing(cli: Cli) -> None:
+    assert "Everything is well" in cli.text("doctor")
+    assert list(cli.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("trouble", "subject", "mend"),
+    [
+        ("settings", "settings", "correct headway.toml"),
+        ("server", "server", "headway serve"),
+        ("app", "app", "mend the module"),
+        ("database", "database", "backup"),
+        ("migrations", "database", "headway migrate"),
+        ("data", "data", "another --data"),
+    ],
+)
+def test_doctor_says_how_to_mend(cli: Cli, trouble: str, subject: str, mend: str) -> None:
+    _make(trouble, cli.folder)
+    answer = cli.json("doctor", code=1)
+    ill = [one for one in answer["findings"] if not one["ok"]]
+    assert [one["subject"] for one in ill] == [subject]
+    assert mend in ill[0]["mend"]
+    assert "to mend: " in cli.text("doctor", code=1)
+
+
+def _make(trouble: str, folder: Path) -> None:
+    data = folder / ".headway"
+    if trouble == "data":
+        data.write_text("not a folder")
+        return
+    data.mkdir()
+    if trouble == "settings":
+        (folder / "headway.toml").write_text("slots = 'many'")
+    elif trouble == "server":
+        (data / "server.json").write_text('{"pid": 1, "start_time": "x", "url": "http://x"}')
+    elif trouble == "app":
+        (folder / "headway.toml").write_text("app = 'broken_shop:app'")
+        (folder / "broken_shop.py").write_text("1 / 0")
+    elif trouble == "database":
+        (data / "headway.db").write_text("not a database, " * 100)
+    else:
+        sqlite3.connect(data / "headway.db").close()
+        (data / "headway.db").touch()
+
+
+def test_pauses_show_and_are_lifted(cli: Cli) -> None:
+    assert "Paused: everything" in cli.text("pause")
+    assert "Paused: job type story" in cli.text("pause", "--type", "story")
+    assert "Paused: all, type story" in cli.text("top")
+    assert cli.json("resume")["paused"] == []
+    assert "no worker is alive" in cli.text("top", "--once")
+    assert cli.json("top")["queue_length"] == 0

@@ -1,0 +1,134 @@
+"""`headway jobs …` and `headway why`."""
+
+import json
+import re
+
+from tests.cli.conftest import Cli
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
+
+
+def test_the_list_hides_ended_jobs_and_says_so(cli: Cli) -> None:
+    assert cli.text("jobs", "list") == "No active jobs\n"
+    for _ in range(3):
+        cli.call("submit", "story", "--tag", "red")
+    cli.call("jobs", "cancel", "1")
+    cli.call("jobs", "cancel", "2", "--reason", "enough")
+    shown = cli.text("jobs", "list")
+    assert shown.splitlines()[0].split()[:3] == ["JOB", "STATUS", "AGE"]
+    assert [line.split()[0] for line in shown.splitlines()[1:]] == ["3", "Hidden:"]
+    assert "Hidden: 2 cancelled, use --all" in shown
+    assert "Hidden" not in cli.text("jobs", "list", "--all")
+    numbers = [one["number"] for one in cli.json("jobs", "list", "--all")["items"]]
+    assert numbers == [3, 2, 1]
+    assert len(cli.json("jobs", "list", "--status", "cancelled")["items"]) == 2
+    assert cli.json("jobs", "list", "--tag", "blue")["items"] == []
+    page = cli.json("jobs", "list", "--all", "--limit", "1")
+    assert (len(page["items"]), bool(page["next_cursor"])) == (1, True)
+    assert "is not one of" in cli.error("jobs", "list", "--status", "tired", code=2)
+
+
+def test_exit_codes_tell_what_went_wrong(cli: Cli) -> None:
+    assert cli.error("jobs", "show", "7", code=3) == "error: there is no job 7\n"
+    assert json.loads(cli.error("jobs", "show", "7", "--json", code=3)) == {
+        "code": "not_found",
+        "detail": "there is no job 7",
+    }
+    cli.call("submit", "story")
+    cli.call("jobs", "cancel", "1")
+    assert cli.error("jobs", "cancel", "1", code=4) == "error: job 1 is not active\n"
+    assert "not awaiting approval" in cli.error("jobs", "approve", "1", code=4)
+    assert "has not run yet" in cli.error("jobs", "tail", "1", code=4)
+
+
+def test_a_sheet_shows_what_is_known_and_no_ids_of_other_jobs(cli: Cli) -> None:
+    cli.call("submit", "story", "genre=horror", "--lock", "gpu:shared")
+    cli.call("submit", "story", "--after", "1", "--tag", "red")
+    sheet = cli.text("jobs", "show", "2")
+    facts = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in sheet.splitlines())
+    assert facts["reason"] == "waiting on job 1"
+    assert (facts["after"], facts["tags"]) == ("1 (success)", "red")
+    assert "gpu:shared" in cli.text("jobs", "show", "1")
+    assert cli.text("jobs", "status", "2") == "waiting_on_deps\n"
+    assert cli.json("jobs", "status", "2")["status"] == "WAITING_ON_DEPS"
+    assert "2 waiting" in cli.text("jobs", "status")
+    assert "job.submitted" in cli.text("jobs", "events", "2")
+
+
+def test_the_graph_is_drawn(cli: Cli) -> None:
+    assert cli.text("jobs", "schedule") == "Outcome: No scheduled jobs\n"
+    empty = cli.text("jobs", "schedule", "--format", "json")
+    assert json.loads(empty) == {"nodes": [], "edges": []}
+    cli.call("submit", "story")
+    cli.call("submit", "story", "--after", "1", "--needs", "file:cover.png")
+    cli.call("submit", "story", "--produces", "file:cover.png")
+    drawn = cli.text("jobs", "schedule").splitlines()
+    assert drawn[0] == "Schedule (DAG)"
+    assert drawn[1].startswith("2 waiting_on_deps [story] [wait: ")
+    assert drawn[2].startswith(("|-- after:success -> 1", "|-- file:cover.png -> 3"))
+    assert drawn[3].startswith("`-- ")
+    assert not UUID.search("\n".join(drawn))
+    around = cli.json("jobs", "schedule", "--job", "1", "--max-depth", "1")
+    assert {node["number"] for node in around["nodes"]} == {1, 2}
+
+
+def test_jobs_are_moved_approved_and_rejected(cli: Cli) -> None:
+    for _ in range(3):
+        cli.call("submit", "story", "--approval")
+    assert cli.text("jobs", "move", "3", "--before", "1") == "Job 3 moved, place 1\n"
+    assert cli.json("jobs", "move", "1", "--to", "3")["queue_position"] == 3
+    cli.call("jobs", "approve", "3", "--reason", "fine")
+    assert cli.json("jobs", "show", "3")["approval"] == "APPROVED"
+    assert "not on a Friday" in cli.text("jobs", "reject", "2", "--reason", "not on a Friday")
+    assert "rewound" not in cli.text("jobs", "show", "2")
+    assert cli.json("jobs", "retry", "2")["reset"] != []
+    assert "1 times" in cli.text("jobs", "show", "2")
+
+
+def test_a_waiting_job_can_be_changed(cli: Cli) -> None:
+    cli.call("submit", "story", "genre=horror", "--delay", "1h")
+    cli.call("jobs", "change", "1", "genre=crime", "--priority", "urgent", "--now")
+    job = cli.json("jobs", "show", "1")
+    assert (job["params"], job["priority"], job["scheduled_for"]) == ({"genre": "crime"}, 20, None)
+    cli.call("jobs", "change", "1", "--at", "2999-01-31T18:30Z")
+    assert cli.json("jobs", "show", "1")["scheduled_for"] == "2999-01-31T18:30:00Z"
+    cli.error("jobs", "change", "1", code=2)
+
+
+def test_why_follows_the_chain_to_what_has_to_be_done(cli: Cli) -> None:
+    cli.call("submit", "command", "--approval", "--", "make")
+    cli.call("submit", "command", "--after", "1", "--", "make", "test")
+    cli.call("submit", "command", "--after", "2", "--", "make", "deploy")
+    told = cli.text("why", "3")
+    lines = told.splitlines()
+    assert lines[0].startswith("Job 3 is waiting_on_deps")
+    gates = [line.split()[1] for line in lines if line.startswith(("  ✓", "  ✗", "  ·"))]
+    assert gates == [
+        *("time", "after", "artifacts", "pinned", "approval"),
+        *("locks", "limits", "pause", "worker"),
+    ]
+    job_2 = next(line for line in lines if "└ job 2" in line)
+    job_1 = next(line for line in lines if "└ job 1" in line)
+    assert len(job_1) - len(job_1.lstrip()) > len(job_2) - len(job_2.lstrip())
+    assert "headway jobs approve 1" in told
+    assert not UUID.search(told)
+    answer = cli.json("why", "3")
+    assert (len(answer["gates"]), answer["status"]) == (9, "WAITING_ON_DEPS")
+
+
+def test_why_says_what_to_do_about_each_gate(cli: Cli) -> None:
+    cli.call("limits", "set", "type:big", "0")
+    steps = {
+        "--delay 1h story": "starts by itself",
+        "--needs file:data.csv story": "file:data.csv",
+        "big": "headway limits set type:big",
+        "--requires gpu story": "--capability gpu",
+    }
+    for words, step in steps.items():
+        job = cli.json("submit", *words.split())
+        assert step in cli.text("why", str(job["number"])), words
+    cli.call("pause", "--queue", "slow")
+    job = cli.json("submit", "story", "--queue", "slow")
+    assert "headway resume --queue slow" in cli.text("why", str(job["number"]))
+    cli.call("jobs", "cancel", str(job["number"]))
+    assert f"headway jobs retry {job['number']}" in cli.text("why", str(job["number"]))

@@ -1,0 +1,103 @@
+"""`headway run`, `jobs attach` and `jobs tail`: real programs that run real commands."""
+
+import json
+import signal
+import time
+
+from tests.cli.conftest import WAIT_S, Cli
+
+LOUD = ("sh", "-c", "echo out; echo oops >&2; exit 3")
+
+
+def test_run_brings_its_own_worker_and_exits_with_the_command_s_code(cli: Cli) -> None:
+    code, out, err = cli.program("run", "--", *LOUD)
+    assert (code, out) == (3, "out\n")
+    assert "oops\n" in err
+    job = cli.json("jobs", "show", "1")
+    assert (job["status"], job["exit_code"]) == ("FAILED", 3)
+    assert len(cli.json("jobs", "list", "--all")["items"]) == 1, "it is not tried again"
+    assert cli.text("jobs", "tail", "1") == "out\n"
+    assert cli.text("jobs", "tail", "1", "--stderr") == "oops\n"
+    run = cli.json("runs", "list", "--job", "1")["items"][0]
+    assert cli.text("runs", "logs", run["run_id"]) == "out\n"
+    assert "exited with code 3" in cli.text("runs", "show", run["run_id"])
+    assert cli.json("runs", "retry", run["run_id"])["retry_of"] == job["job_id"]
+    assert "headway jobs tail 1 --stderr" in cli.text("why", "1")
+
+
+def test_run_takes_only_its_own_job_and_works_where_it_is_called(cli: Cli) -> None:
+    cli.call("submit", "command", "--priority", "urgent", "--", "touch", "other")
+    code, out, _ = cli.program("run", "--json", "--", "pwd")
+    assert code == 0
+    assert json.loads(out)["status"] == "SUCCEEDED"
+    assert cli.text("jobs", "tail", "2").strip() == str(cli.folder.resolve())
+    assert not (cli.folder / "other").exists()
+    assert cli.text("jobs", "status", "1") == "queued\n"
+
+
+def test_ctrl_c_ends_the_command(cli: Cli) -> None:
+    with cli.start("run", "--", "sh", "-c", "echo ready; exec sleep 600") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=WAIT_S)
+    assert process.returncode == 130
+    assert cli.json("jobs", "show", "1")["status"] == "CANCELLED"
+
+
+def test_a_command_that_can_never_start_exits_with_10(cli: Cli) -> None:
+    code, _, err = cli.program("run", "--needs", "file:nowhere", "--", "true")
+    assert (code, "missing file:nowhere" in err) == (10, True)
+
+
+def test_with_a_server_jobs_are_followed_to_their_end(served: Cli) -> None:
+    code, out, err = served.program("run", "--", *LOUD)
+    assert (code, out, "oops\n" in err) == (3, "out\n", True)
+    job = served.json("submit", "story", "genre=horror", "length=3")
+    code, out, _ = served.program("jobs", "attach", str(job["number"]))
+    assert (code, out) == (0, "a horror story of 3 words\n")
+    assert "params do not fit" in served.error("submit", "story", "length=x", code=2)
+    served.call("submit", "command", "--retries", "0", "--", *LOUD)
+    served.call("submit", "story", "genre=crime", "--after", "3")
+    code, _, err = served.program("jobs", "attach", "4")
+    assert code == 10
+    assert "dependency failed for job 3 (failed)" in err
+
+
+def test_with_a_server_the_rest_of_the_command_line_works_the_same(served: Cli) -> None:
+    hold = served.json("submit", "command", "--lock", "gpu", "--", "sleep", "600")["number"]
+    line = served.json("submit", "command", "--lock", "gpu", "--", "true")["number"]
+    assert f"job {hold} running  holds gpu (exclusive)" in _until(
+        served, f"job {hold} running", "why", str(line)
+    )
+    assert "sleep 600" in served.text("top", "--once")
+    assert "alive" in served.text("workers", "list")
+    assert "answers, at work" in served.text("doctor")
+    assert served.error("jobs", "show", "99", code=3) == "error: there is no job 99\n"
+    problem = json.loads(served.error("jobs", "show", "99", "--json", code=3))
+    assert problem["code"] == "not_found"
+    served.call("jobs", "cancel", str(hold), "--force")
+    assert served.program("jobs", "attach", str(hold))[0] == 143
+    assert served.program("jobs", "attach", str(line))[0] == 0
+    token = served.json("tokens", "create", "reader", "--role", "read")["token"]
+    assert "role" in served.error("pause", "--token", token, code=1)
+
+
+def test_a_worker_finds_the_server_and_does_what_only_it_can(served: Cli) -> None:
+    words = ("worker", "--app", "shop:app", "--queue", "films", "--capability", "gpu")
+    with served.start(*words) as worker:
+        assert worker.stdout is not None
+        assert "Worker for http://" in worker.stdout.readline()
+        served.call("submit", "story", "genre=noir", "--queue", "films", "--requires", "gpu")
+        assert served.program("jobs", "attach", "1")[0] == 0
+        assert served.json("jobs", "show", "1")["worker_id"].startswith("worker-")
+        worker.send_signal(signal.SIGTERM)
+        worker.communicate(timeout=WAIT_S)
+
+
+def _until(cli: Cli, wanted: str, *words: str) -> str:
+    """Ask again until the answer has what is waited for."""
+    give_up = time.monotonic() + WAIT_S
+    while wanted not in (said := cli.text(*words)) and time.monotonic() < give_up:
+        time.sleep(0.05)
+    return said

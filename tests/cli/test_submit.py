@@ -1,0 +1,104 @@
+"""`headway submit`."""
+
+import json
+import shlex
+
+from tests.cli.conftest import Cli
+
+FLOW = """
+[[jobs]]
+ref = "build"
+job_type = "command"
+params = {argv = ["make"]}
+
+[[jobs]]
+ref = "deploy"
+job_type = "command"
+params = {argv = ["make", "deploy"]}
+after = ["ref:build"]
+approval = true
+"""
+
+EVERYTHING = """
+--priority high --queue slow --delay 5m --after 1:finished --needs file:a.txt
+--produces file:b.txt --lock gpu --lock disk:shared --tag red --tag blue --timeout 1m30s
+--retries 0 --requires gpu --cost 7 --limit resource:api=2 --approval
+--webhook-url http://127.0.0.1:9/x
+"""
+
+
+def test_params_are_typed_as_pairs_and_values_that_are_json_are_read_as_such(cli: Cli) -> None:
+    job = cli.json("submit", "story", "genre=horror", "length=3", 'tags=["a"]', "note=a=b")
+    assert job["params"] == {"genre": "horror", "length": 3, "tags": ["a"], "note": "a=b"}
+    job = cli.json("submit", "story", "length=4", "--params", '{"genre": "crime", "length": 3}')
+    assert job["params"] == {"genre": "crime", "length": 4}
+    job = cli.json("submit", "command", "--", "make", "CC=gcc")
+    assert job["params"] == {"argv": ["make", "CC=gcc"]}
+    assert "not KEY=VALUE" in cli.error("submit", "story", "genre", code=2)
+    assert "not a JSON object" in cli.error("submit", "story", "--params", "[1]", code=2)
+
+
+def test_every_option_reaches_the_job(cli: Cli) -> None:
+    cli.call("limits", "set", "resource:api", "5")
+    first = cli.json("submit", "story", "--unique-key", "only", "--idempotency-key", "once")
+    job = cli.json("submit", "story", *shlex.split(EVERYTHING))
+    assert (job["priority"], job["queue"], job["timeout_s"]) == (10, "slow", 90)
+    assert [(one["number"], one["policy"]) for one in job["after"]] == [(1, "finished")]
+    assert (job["needs"], job["produces"]) == (["file:a.txt"], ["file:b.txt"])
+    assert {one["key"]: one["mode"] for one in job["locks"]} == {
+        "gpu": "exclusive",
+        "disk": "shared",
+    }
+    assert (sorted(job["tags"]), job["requires"]) == (["blue", "red"], ["gpu"])
+    assert (job["cost_units"], job["limits"]) == (7, {"resource:api": 2})
+    assert job["retry_policy"]["max_attempts"] == 0
+    assert job["approval"] == "PENDING"
+    assert job["scheduled_for"] > job["created_at"]
+    assert job["webhook_url"] == "http://127.0.0.1:9/x"
+    again = cli.json("submit", "story", "--unique-key", "only", "--idempotency-key", "once")
+    assert again["job_id"] == first["job_id"]
+
+
+def test_options_that_make_no_sense_are_refused(cli: Cli) -> None:
+    assert "2030-01-31T18:30" in cli.error("submit", "story", "--at", "soon", code=2)
+    assert "time span" in cli.error("submit", "story", "--delay", "soon", code=2)
+    assert "later" in cli.error("submit", "story", "--after", "1:later", code=2)
+    assert "there is no job" in cli.error("submit", "story", "--after", "9", code=2)
+    assert "is not defined" in cli.error("submit", "story", "--limit", "nope", code=2)
+    problem = json.loads(cli.error("submit", "story", "--limit", "nope", "--json", code=2))
+    assert problem["code"] == "unknown_limit"
+    assert "No jobs" in cli.text("jobs", "list", "--all")
+
+
+def test_a_file_is_submitted_as_a_whole_or_not_at_all(cli: Cli) -> None:
+    flow = cli.folder / "flow.toml"
+    flow.write_text(FLOW)
+    made = cli.json("submit", "--file", "flow.toml")
+    assert [(one["ref"], one["number"]) for one in made["jobs"]] == [("build", 1), ("deploy", 2)]
+    circle = {"jobs": [{"ref": "a", "job_type": "x", "after": ["ref:b"]}]}
+    circle["jobs"].append({"ref": "b", "job_type": "x", "after": ["ref:a"]})
+    (cli.folder / "circle.json").write_text(json.dumps(circle))
+    assert "->" in cli.error("submit", "--file", "circle.json", code=2)
+    assert "unknown field" in _refused(cli, '{"jobs": [{"job_type": "x", "colour": "red"}]}')
+    assert "not JSON" in _refused(cli, "jobs")
+    assert "No such file" in cli.error("submit", "--file", "nowhere.toml", code=2)
+    assert len(cli.json("jobs", "list")["items"]) == 2
+
+
+def _refused(cli: Cli, text: str) -> str:
+    (cli.folder / "bad.json").write_text(text)
+    return cli.error("submit", "--file", "bad.json", code=2)
+
+
+def test_the_answer_names_other_jobs_by_their_numbers(cli: Cli) -> None:
+    cli.call("submit", "story")
+    assert cli.text("submit", "story", "--after", "1") == (
+        "Job 2 waiting_on_deps: waiting on job 1\n"
+    )
+
+
+def test_a_template_can_be_submitted(cli: Cli) -> None:
+    cli.call("templates", "create", "nightly", "story", "genre=horror", "length=3")
+    job = cli.json("submit", "--template", "nightly", "length=9")
+    assert job["params"] == {"genre": "horror", "length": 9}
+    assert "there is no template" in cli.error("submit", "--template", "weekly", code=2)
