@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.client.client import Client
-from headway.client.transport import HttpTransport, LocalTransport
+from headway.client.transport import LocalTransport
 from headway.clock import SystemClock
 from headway.domain import artifacts, errors, ids, moments
 from headway.domain.handlers import Handler
@@ -144,12 +144,16 @@ def _plug_in(reference: str) -> Any:
 def connect(settings: Settings, app: "App | None" = None) -> Client:
     """A client: to the server that is configured or found, otherwise straight to the database."""
     if settings.url:
-        ca_file = Path(settings.ca_file) if settings.ca_file else None
-        return Client(HttpTransport(settings.url, settings.token or read_token(settings), ca_file))
+        return _client_of(settings.url, settings)
     running = None if settings.db else ServerFile(settings.data_dir).running()
-    if running is not None:
-        return Client(HttpTransport(running.url, settings.token or read_token(settings)))
-    return local_client(settings, app)
+    return _client_of(running.url, settings) if running else local_client(settings, app)
+
+
+def _client_of(url: str, settings: Settings) -> Client:
+    from headway.client.over_http import HttpTransport  # takes long to import, often not needed
+
+    ca_file = Path(settings.ca_file) if settings.ca_file else None
+    return Client(HttpTransport(url, settings.token or read_token(settings), ca_file))
 
 
 def local_client(settings: Settings, app: "App | None" = None) -> Client:

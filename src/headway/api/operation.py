@@ -1,8 +1,8 @@
 """An operation: one thing that can be asked, described once.
 
-The same table of operations is served over HTTP, called in the same process by the command line and
-the SDK when there is no server, and turned into the OpenAPI document. An operation gets a `Call` and
-answers a value; it never sees HTTP.
+The same table of operations is served over HTTP, called in the same process by the command line
+and the SDK when there is no server, and turned into the OpenAPI document. An operation gets a
+`Call` and answers a value; it never sees HTTP.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,6 @@
 """`headway serve` and `headway worker`: the processes that do the work."""
 
 import dataclasses
-import logging
 import os
 import signal
 import sys
@@ -11,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from headway import collector, wiring
+from headway import collector, log_lines, wiring
 from headway.domain import errors
 from headway.http import server as http_server
 from headway.http.security import LOOPBACK
@@ -29,7 +28,7 @@ from headway.workspace import Workspace
 
 def serve(settings: Settings, *, json: bool = False) -> None:
     """Run the scheduler, its built-in worker and the HTTP server until told to stop."""
-    _log(settings)
+    log_lines.set_up(settings.log_format)
     app = wiring.load_app(settings.app)
     collector.calm()
     store = wiring.open_store(settings)
@@ -87,7 +86,8 @@ def _announce(settings: Settings, url: str, server: Server, other: Any, json: bo
     print(f"Headway listens on {url}, data in {settings.data}, {settings.slots} slot(s).")
     if other is not None:
         print(
-            f"Another server ({other.url}, pid {other.pid}) shares this data: both do the work, server.json stays its own."
+            f"Another server ({other.url}, pid {other.pid}) shares this data: "
+            "both do the work, server.json stays its own."
         )
     print(f"Dashboard (opens once): {link}")
     print("Ctrl-C stops it after running jobs have ended.", flush=True)
@@ -116,7 +116,7 @@ def _set_limits(settings: Settings, scheduler: Scheduler) -> None:
 
 def work(settings: Settings) -> None:
     """Run a worker against a server until told to stop."""
-    _log(settings)
+    log_lines.set_up(settings.log_format)
     if not settings.url:
         raise errors.InvalidRequest(
             "url", "a worker needs the server's address: --url or HEADWAY_URL"
@@ -155,20 +155,11 @@ def _until_signal(worker: Worker, settings: Settings) -> None:
     signal.signal(signal.SIGINT, on_signal)
     worker.start()
     print(
-        f"Worker for {settings.url} with {settings.slots} slot(s). Ctrl-C stops it after running jobs have ended.",
+        f"Worker for {settings.url} with {settings.slots} slot(s). "
+        "Ctrl-C stops it after running jobs have ended.",
         flush=True,
     )
     while not asked.wait(3600):
         pass
     if not worker.stop(settings.grace_s):
         print("Some jobs did not end in time; their leases will expire.", file=sys.stderr)
-
-
-def _log(settings: Settings) -> None:
-    if settings.log_format == "json":
-        template = '{"at":"%(asctime)s","level":"%(levelname)s","logger":"%(name)s","message":"%(message)s"}'
-    else:
-        template = "%(asctime)s %(levelname)-7s %(message)s"
-    logging.basicConfig(level=logging.INFO, format=template, stream=sys.stderr)
-    for noisy in ("httpx", "uvicorn.error"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)

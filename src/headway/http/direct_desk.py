@@ -139,7 +139,8 @@ class DirectDesk:
     async def _hand_on(self, reservation_id: str) -> None:
         """To the next in line before the slot is free, so that no job comes between them."""
         if self._present == 1:
-            return await self._release(reservation_id)
+            await self._release(reservation_id)
+            return
 
         def work(tx: Transaction) -> str:
             direct.release(self._scheduler, tx, reservation_id)

@@ -136,7 +136,7 @@ def _content(schema: Any) -> dict[str, Any]:
 def _special(by_type: dict[str, Any]) -> dict[str, Any]:
     direct = {
         "operationId": "run_direct",
-        "summary": "Run a handler of the built-in worker in the next slot and answer with its result.",
+        "summary": "Run a handler of the built-in worker in the next slot, answer its result.",
         "parameters": [
             {
                 "name": "job_type",

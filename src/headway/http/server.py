@@ -73,9 +73,7 @@ class Server:
 
     async def _serve(self, listening: socket.socket, started: Callable[[], None]) -> None:
         config = uvicorn.Config(
-            GZipMiddleware(
-                self.application, minimum_size=2000, exclude_content_types=UNCOMPRESSED
-            ),
+            GZipMiddleware(self.application, minimum_size=2000, exclude_content_types=UNCOMPRESSED),
             log_config=None,
             access_log=False,
             server_header=False,

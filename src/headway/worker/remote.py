@@ -23,7 +23,7 @@ from headway.api.leases import (
     Releases,
     WorkerBody,
 )
-from headway.client.transport import problem, unreachable
+from headway.client.over_http import problem, unreachable
 from headway.domain import errors
 from headway.domain.runs import Outcome
 from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted

@@ -103,7 +103,8 @@ class SqliteDatabase:
 
 def _applied(raw: sqlite3.Connection) -> int:
     raw.execute(
-        "CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL)"
+        "CREATE TABLE IF NOT EXISTS schema_migrations "
+        "(number INTEGER PRIMARY KEY, name TEXT NOT NULL)"
     )
     return int(raw.execute("SELECT coalesce(max(number), 0) FROM schema_migrations").fetchone()[0])
 

@@ -10,8 +10,8 @@ SELECT lane_id FROM lanes WHERE key = :key;
 
 -- name: insert_lane
 -- A lane that no job used before.
-INSERT INTO lanes (key, queue, job_type, cost_units, requires, limits)
-VALUES (:key, :queue, :job_type, :cost_units, :requires, :limits)
+INSERT INTO lanes (lane_id, key, queue, job_type, cost_units, requires, limits)
+SELECT coalesce(max(lane_id), 0) + 1, :key, :queue, :job_type, :cost_units, :requires, :limits FROM lanes
 RETURNING lane_id;
 
 -- name: lanes

@@ -1,0 +1,8 @@
+-- name: last_event_number
+-- The last number that an event ever got.
+SELECT coalesce(max(seq), 0) AS seq FROM sqlite_sequence WHERE name = 'events';
+
+-- name: continue_event_numbers
+-- In a table that never had an event, the next one gets the number after this.
+INSERT INTO sqlite_sequence (name, seq)
+SELECT 'events', :seq WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events');
