@@ -3,7 +3,12 @@
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 
 from headway.domain import moments
 from headway.scheduler.scheduler import Scheduler
@@ -85,6 +90,7 @@ class Metrics:
             deliveries.add_metric([row["status"]], row["count"])
         yield deliveries
         writer = self._scheduler.store.writer
+        yield from self._observed()
         yield CounterMetricFamily(
             "headway_commits", "Transactions committed by this server", value=writer.commits
         )
@@ -93,4 +99,29 @@ class Metrics:
             "headway_write_failing",
             "1 while the last write failed",
             value=int(writer.problem is not None),
+        )
+
+    def _observed(self) -> Iterator[Metric]:
+        """What this server has seen itself: it begins anew with each start."""
+        seen = self._scheduler.seen
+        latency = HistogramMetricFamily(
+            "headway_start_latency_seconds",
+            "From ready to started, by queue",
+            labels=["queue"],
+        )
+        for queue in list(seen.start_latency.counts):
+            latency.add_metric(
+                [queue], seen.start_latency.cumulative(queue), seen.start_latency.sums[queue]
+            )
+        yield latency
+        run_time = HistogramMetricFamily(
+            "headway_run_seconds", "How long runs took, by job type", labels=["job_type"]
+        )
+        for job_type in list(seen.run_time.counts):
+            run_time.add_metric(
+                [job_type], seen.run_time.cumulative(job_type), seen.run_time.sums[job_type]
+            )
+        yield run_time
+        yield CounterMetricFamily(
+            "headway_leases_expired", "Leases that nobody renewed", value=seen.expired_leases
         )

@@ -45,6 +45,7 @@ def finish(
     consumed = {row["lease_id"] for row in rows}
     found = {one.number: one for one in jobs.read(tx, [row["job_number"] for row in rows])}
     chronicle = Chronicle(tx)
+    _observe(scheduler, tx, list(found.values()))
     ended = [
         _ended(found[row["job_number"]], wanted[row["lease_id"]].outcome, row["progress"])
         for row in rows
@@ -58,6 +59,13 @@ def finish(
     late = [report for lease_id, report in wanted.items() if lease_id not in consumed]
     answers.update(_late_answers(tx, worker_id, late))
     return [answers[report.lease_id] for report in reports]
+
+
+def _observe(scheduler: Scheduler, tx: Transaction, ended: Sequence[JobRecord]) -> None:
+    lanes = jobs.lanes(tx, {one.lane_id for one in ended}) if ended else {}
+    for one in ended:
+        ran_s = (tx.now_ms - (one.started_at or tx.now_ms)) / 1000
+        scheduler.seen.run_time.add(lanes[one.lane_id].job_type, ran_s)
 
 
 def status_of(record: JobRecord, outcome: Outcome) -> JobStatus:

@@ -102,7 +102,17 @@ def request(
     )
 
 
-_CANDIDATE = ("number", "job_id", "payload_id", "priority", "position", "attempt", "generation")
+_CANDIDATE = (
+    "number",
+    "job_id",
+    "payload_id",
+    "priority",
+    "position",
+    "attempt",
+    "generation",
+    "created_at",
+    "queued_at",
+)
 
 
 def _reason_to_deny(
@@ -239,6 +249,7 @@ def expire(scheduler: Scheduler, tx: Transaction) -> int:
     late = tx.rows("expired_leases", now=tx.now_ms, count=BATCH)
     if not late:
         return 0
+    scheduler.seen.expired_leases += len(late)
     chronicle = Chronicle(tx)
     for overrun in (False, True):
         rows = [

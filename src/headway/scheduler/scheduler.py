@@ -11,6 +11,7 @@ from headway.domain.groups import AsConfigured, GroupFailurePolicy
 from headway.domain.handlers import Handler
 from headway.domain.leases import CLAIM_TTL_S, DEFAULT_TTL_S
 from headway.domain.limits import ConcurrencyPolicy, StandardPolicy
+from headway.scheduler.observations import Observations
 from headway.storage.store import Clock, Store
 from headway.workspace import Workspace
 
@@ -44,6 +45,7 @@ class Scheduler:
     kinds: artifacts.Kinds = field(default_factory=artifacts.kinds)
     concurrency: ConcurrencyPolicy = field(default_factory=StandardPolicy)
     group_failure: GroupFailurePolicy = field(default_factory=AsConfigured)
+    seen: Observations = field(default_factory=Observations)
 
     def new_id(self, now: datetime) -> str:
         """A new public id."""

@@ -49,6 +49,9 @@ def start(
         chronicle.add(
             events.STARTED, row["number"], {"run_id": row["run_id"], "worker_id": request.worker_id}
         )
+    for one in chosen:
+        waited_s = (tx.now_ms - (one.row["queued_at"] or one.row["created_at"])) / 1000
+        scheduler.seen.start_latency.add(one.lane.queue, waited_s)
     tx.many("take_lock", [lock for one in chosen for lock in _locks(tx, one)])
     limits.count_rates(tx, scheduler.concurrency, [(one.row["number"], one.lane) for one in chosen])
     bodies = params_of(tx, [one.row["payload_id"] for one in chosen])

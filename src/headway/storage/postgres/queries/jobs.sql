@@ -126,14 +126,14 @@ SELECT lanes.* FROM found JOIN lanes USING (lane_id);
 -- name: lane_heads
 -- The first jobs of a lane, in order.
 SELECT number, job_id, lane_id, payload_id, priority, position, terms, attempt, generation, gated, dedup_key,
-    created_at, limited_since, waited_on, chain, template_id
+    created_at, queued_at, limited_since, waited_on
 FROM jobs WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL
 ORDER BY priority DESC, position, number LIMIT :count OFFSET :skip;
 
 -- name: starved_jobs
 -- Jobs that a full limit has kept waiting since before a moment, the longest first.
 SELECT number, job_id, lane_id, payload_id, priority, position, terms, attempt, generation, gated, dedup_key,
-    created_at, limited_since, waited_on, chain, template_id, status
+    created_at, queued_at, limited_since, waited_on, status
 FROM jobs WHERE limited_since <= :before ORDER BY limited_since, number LIMIT :count;
 
 -- name: limit_reached

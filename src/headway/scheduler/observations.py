@@ -1,0 +1,45 @@
+"""What this process has seen: how long jobs waited for their start, and how long they ran.
+
+Kept in memory only, for the metrics of this process; the database holds everything that matters.
+"""
+
+import bisect
+import threading
+
+BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600)
+
+
+class Histogram:
+    """Counts by size, and their sum, for each label."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.counts: dict[str, list[int]] = {}
+        self.sums: dict[str, float] = {}
+
+    def add(self, label: str, seconds: float) -> None:
+        """One more."""
+        seconds = max(0.0, seconds)
+        with self._lock:
+            counts = self.counts.setdefault(label, [0] * (len(BUCKETS_S) + 1))
+            counts[bisect.bisect_left(BUCKETS_S, seconds)] += 1
+            self.sums[label] = self.sums.get(label, 0.0) + seconds
+
+    def cumulative(self, label: str) -> list[tuple[str, float]]:
+        """How many were at most as large as each bucket."""
+        total = 0
+        found = []
+        names = [*(f"{bound:g}" for bound in BUCKETS_S), "+Inf"]
+        for name, count in zip(names, self.counts[label], strict=True):
+            total += count
+            found.append((name, float(total)))
+        return found
+
+
+class Observations:
+    """Everything that is observed."""
+
+    def __init__(self) -> None:
+        self.start_latency = Histogram()
+        self.run_time = Histogram()
+        self.expired_leases = 0
