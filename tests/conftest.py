@@ -13,7 +13,7 @@ from headway.storage.postgres.statements import PACKAGE
 pytest_plugins = ["tests.postgres"]
 
 OTHERS = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
 TABLES = """
@@ -37,7 +37,7 @@ def empty_postgres(migrated_postgres: str) -> str:
         connection.execute(OTHERS)
         tables = [row[0] for row in connection.execute(TABLES)]
         steps = [f"DELETE FROM {table}" for table in tables]
-        steps += ["ALTER TABLE events ALTER seq RESTART", "ALTER TABLE lanes ALTER lane_id RESTART"]
+        steps += ["ALTER TABLE events ALTER seq RESTART"]
         for _, _, text in queries.migrations(PACKAGE):
             steps += [line for line in text.splitlines() if line.startswith("INSERT INTO")]
         connection.execute(";".join(steps).encode())

@@ -31,7 +31,7 @@ class ServerFile:
             found = msgspec.json.decode(self._path.read_bytes(), type=Running)
         except (OSError, msgspec.DecodeError):
             return None
-        return found if process_groups.start_time(found.pid) == found.start_time else None
+        return found if process_groups.is_running(found.pid, found.start_time) else None
 
     def claim(self, url: str) -> Running | None:
         """Write it for this process; answers the server that has it already, if one does."""

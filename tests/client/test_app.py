@@ -138,9 +138,7 @@ def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
         settings.load(folder=tmp_path)
 
 
-def test_an_app_that_is_not_there_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_app_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(errors.InvalidRequest, match="there is no module 'nowhere'"):
         wiring.load_app("nowhere:app")

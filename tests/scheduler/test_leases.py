@@ -40,7 +40,9 @@ def test_two_steps_lead_to_a_running_job(scheduler: Scheduler) -> None:
 
 
 def test_a_denied_worker_is_told_when_to_come_back(scheduler: Scheduler) -> None:
-    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, "capacity", size=1, rate=None))
+    scheduler.store.write(
+        lambda tx: limit_control.put(scheduler, tx, "capacity", size=1, rate=None)
+    )
     submit(scheduler)
     submit(scheduler)
     (running,) = claim(scheduler)

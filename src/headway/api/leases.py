@@ -54,9 +54,10 @@ class ClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Claimed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a claim got."""
+    """What a claim got, and how long it had waited before the leases were granted."""
 
     jobs: list[ClaimedJob]
+    waited_ms: int = 0
 
 
 class WorkerBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -7,8 +7,11 @@ are not asked twice.
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import msgspec
 
 from headway.api.leases import ClaimBody, Claimed, claimed, read_claim, register
 from headway.domain import errors
@@ -30,6 +33,7 @@ class _Waiter:
     body: ClaimBody
     request: ClaimRequest
     answer: "asyncio.Future[Claimed | None]"
+    came: float = field(default_factory=time.monotonic)
     known: bool = False
     leaving: bool = False
 
@@ -63,12 +67,13 @@ class ClaimDesk:
         self._poke.set()
 
     async def stop(self) -> None:
-        """Send everybody home."""
+        """Send everybody home, after those who are being served have what they came for."""
         self.open = False
         if self._stop_listening is not None:
             self._stop_listening()
+        self._poke.set()
         if self._task is not None:
-            self._task.cancel()
+            await self._task
         for waiter in (*self._new, *self._waiting):
             if not waiter.answer.done():
                 waiter.answer.set_result(None)
@@ -97,11 +102,13 @@ class ClaimDesk:
         return await waiter.answer
 
     async def _loop(self) -> None:
-        while True:
+        while self.open:
             try:
                 await asyncio.wait_for(self._poke.wait(), SAFETY_POLL_S)
             except TimeoutError:
                 self._work_came = True
+            if not self.open:
+                return
             self._poke.clear()
             waiters, self._new = self._new, []
             if self._work_came:
@@ -115,7 +122,8 @@ class ClaimDesk:
         """Ask for these; whoever gets nothing waits on, unless its time is up."""
         try:
             answers = await self._ask(waiters)
-        except errors.HeadwayError as error:
+        except Exception as error:  # whatever it is, the next ones are served
+            log.warning("%d workers could not be served: %r", len(waiters), error)
             for waiter in waiters:
                 if not waiter.answer.done():
                     waiter.answer.set_exception(error)
@@ -130,11 +138,15 @@ class ClaimDesk:
                 self._waiting[waiter] = None
 
     async def _ask(self, waiters: list[_Waiter]) -> dict[_Waiter, Claimed]:
+        asked = time.monotonic()
         work = self._scheduler.store.write_later(lambda tx: self._claim_all(tx, waiters))
         answers = await asyncio.wrap_future(work)
         for waiter in waiters:
             waiter.known = True
-        return answers
+        return {
+            waiter: msgspec.structs.replace(got, waited_ms=int((asked - waiter.came) * 1000))
+            for waiter, got in answers.items()
+        }
 
     def _claim_all(self, tx: Transaction, waiters: list[_Waiter]) -> dict[_Waiter, Claimed]:
         lanes = [records.lane(row) for row in tx.rows("ready_lanes")]

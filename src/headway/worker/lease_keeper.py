@@ -18,6 +18,7 @@ from headway.worker.executors.interface import Running
 from headway.worker.transport import Transport
 
 TICK_S = 0.5
+SHORTEST_S = 0.01
 LONGEST_MARGIN_S = 3.0
 
 log = logging.getLogger("headway.worker")
@@ -51,7 +52,7 @@ class Held:
 
 def margin(ttl_s: float) -> float:
     """How long before its end a lease counts as lost."""
-    return min(LONGEST_MARGIN_S, ttl_s / 2)
+    return min(LONGEST_MARGIN_S, ttl_s / 3)
 
 
 class LeaseKeeper:
@@ -79,7 +80,7 @@ class LeaseKeeper:
         with self._lock:
             first = not self._held
             self._held[lease_id] = held
-        if first:
+        if first or ttl_s / HEARTBEATS_PER_TTL < TICK_S:
             self._poke.set()
             self._watch.set()
         return held
@@ -108,7 +109,7 @@ class LeaseKeeper:
 
     def _loop(self) -> None:
         while not self._stopping:
-            self._poke.wait(TICK_S if self._held else None)
+            self._poke.wait(_until([held.renew_at for held in self.held()]))
             self._poke.clear()
             try:
                 self._beat()
@@ -118,7 +119,7 @@ class LeaseKeeper:
     def _fence_loop(self) -> None:
         """Beside the heartbeats: a server that does not answer must not hold this up."""
         while not self._stopping:
-            self._watch.wait(TICK_S if self._held else None)
+            self._watch.wait(_until([held.fence_at for held in self.held() if not held.fenced]))
             self._watch.clear()
             self._fence()
 
@@ -143,6 +144,8 @@ class LeaseKeeper:
             answers = self._transport.heartbeat(beats)
         except errors.Unavailable as error:
             log.warning("%d leases could not be renewed: %s", len(beats), error)
+            for held in due:
+                held.renew_at = time.monotonic() + min(TICK_S, held.ttl_s / 10)
             return
         for held, answer in zip(due, answers, strict=True):
             self._take(held, answer, now)
@@ -173,3 +176,10 @@ class LeaseKeeper:
         held.ctx.cancel()
         if held.running is not None:
             held.running.stop()
+
+
+def _until(moments: list[float]) -> float | None:
+    """How long to sleep: to the first of these, but never for long, and for ever without any."""
+    if not moments:
+        return None
+    return min(TICK_S, max(SHORTEST_S, min(moments) - time.monotonic()))

@@ -143,16 +143,15 @@ class Worker:
             free = self.slots.free
             if free <= 0:
                 return 1
-            asked = time.monotonic()
-            jobs = self._transport.claim(free, lease=not self._unprepared)
-            self.slots.take(len(jobs))
-            self._plenty = len(jobs) == free
-        for job in jobs:
+            taken = self._transport.claim(free, lease=not self._unprepared)
+            self.slots.take(len(taken.jobs))
+            self._plenty = len(taken.jobs) == free
+        for job in taken.jobs:
             if job.lease is not None:
-                self._run(job, asked)
+                self._run(job, taken.since)
             else:
                 threading.Thread(target=self._prepare_and_run, args=(job,), daemon=True).start()
-        return len(jobs)
+        return len(taken.jobs)
 
     def _run(self, job: Started, asked: float) -> None:
         assert job.lease is not None

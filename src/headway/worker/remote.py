@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from headway.domain import errors
 from headway.domain.runs import Outcome
 from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
 from headway.scheduler.start import Started
-from headway.worker.transport import Ended, Refusal, Registration
+from headway.worker.transport import Ended, Refusal, Registration, Taken
 
 POLL_S = 5.0
 """How long a claim waits at the server, and so how long an idle worker takes to stop."""
@@ -56,7 +57,7 @@ class RemoteTransport:
     def register(self) -> None:
         """A claim registers the worker: nothing more to say."""
 
-    def claim(self, count: int, *, lease: bool) -> list[Started]:
+    def claim(self, count: int, *, lease: bool) -> Taken:
         """Jobs to do; the server keeps the request until there are some."""
         body = ClaimBody(
             worker_id=self._me.worker_id,
@@ -71,10 +72,13 @@ class RemoteTransport:
             pid=self._me.pid,
             process_started=self._me.process_started,
         )
+        asked = time.monotonic()
         answer = self._post("/api/claims", body, timeout=POLL_S + ANSWER_WITHIN_S)
         if answer.status_code == 204:
-            return []
-        return [_started(one) for one in msgspec.json.decode(answer.content, type=Claimed).jobs]
+            return Taken(jobs=[], since=asked)
+        got = msgspec.json.decode(answer.content, type=Claimed)
+        # What the claim waited at the server is no part of the leases' time.
+        return Taken(jobs=[_started(one) for one in got.jobs], since=asked + got.waited_ms / 1000)
 
     def wait(self) -> None:
         """The claim itself waits."""

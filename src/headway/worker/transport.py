@@ -1,6 +1,7 @@
 """How a worker talks to its scheduler: the same verbs in the same process or over HTTP."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -46,13 +47,20 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     error: errors.HeadwayError | None
 
 
+class Taken(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs that were claimed, at this time or later on the monotonic clock."""
+
+    jobs: list[Started]
+    since: float
+
+
 class Transport(Protocol):
     """The way to the scheduler. Every call may raise `Unavailable`: then it is tried again."""
 
     def register(self) -> None:
         """Say who is there, and that it still is."""
 
-    def claim(self, count: int, *, lease: bool) -> list[Started]:
+    def claim(self, count: int, *, lease: bool) -> Taken:
         """Jobs to do; may wait for some."""
 
     def wait(self) -> None:
@@ -111,8 +119,9 @@ class LocalTransport:
             slots=me.slots,
         )
 
-    def claim(self, count: int, *, lease: bool) -> list[Started]:
+    def claim(self, count: int, *, lease: bool) -> Taken:
         """Jobs that can start now."""
+        since = time.monotonic()
         self._ready.clear()
         request = ClaimRequest(
             worker_id=self._me.worker_id,
@@ -121,7 +130,8 @@ class LocalTransport:
             lease=lease,
             only_job=self._only_job,
         )
-        return self._store.write(lambda tx: dispatch.claim(self._scheduler, tx, request))
+        jobs = self._store.write(lambda tx: dispatch.claim(self._scheduler, tx, request))
+        return Taken(jobs=jobs, since=since)
 
     def wait(self) -> None:
         """Sleep until there may be something to claim."""

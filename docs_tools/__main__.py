@@ -1,0 +1,5 @@
+"""`python -m docs_tools`."""
+
+from docs_tools import write
+
+write()

@@ -1,0 +1,48 @@
+"""The page on errors, from the error tree."""
+
+from docs_tools.tables import WRITTEN_BY, table
+from headway.api.table import MethodNotAllowed
+from headway.domain import errors
+from headway.domain.errors import HeadwayError
+from headway.http.problems import InternalError
+
+ELSEWHERE: list[type[HeadwayError]] = [MethodNotAllowed, InternalError]
+
+PAGE = """\
+# Errors
+
+{written_by}
+
+Every error has a code that stays the same. It is the same word over HTTP, on the command line and
+in Python. Build on the code; the sentence beside it is for people and may change.
+
+Over HTTP an error is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `code`,
+`detail`, and for a 422 `errors`, with a sentence for each field. `headway --json` prints `code`,
+`detail` and `errors` on standard error. In Python it is raised as the class.
+
+{errors}
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return PAGE.format(written_by=WRITTEN_BY, errors=_errors())
+
+
+def _errors() -> str:
+    by_code: dict[str, type[HeadwayError]] = {}
+    # A test's or a program's own kinds of error may be in the tree too, and are none of ours.
+    ours = [kind for kind in errors.all_errors() if kind.__module__ == errors.__name__]
+    for kind in [*ours, *ELSEWHERE]:
+        # Where a family and a member share a code, the member says more.
+        by_code[kind.code] = kind
+    del by_code[HeadwayError.code]
+    return table(
+        ("Code", "HTTP", "Exit", "Class", "Meaning"),
+        [_row(kind) for kind in by_code.values()],
+    )
+
+
+def _row(kind: type[HeadwayError]) -> tuple[object, ...]:
+    status = "-" if kind is errors.JobFailed else kind.http_status
+    return f"`{kind.code}`", status, kind.exit_code, f"`{kind.__name__}`", kind.__doc__

@@ -1,0 +1,25 @@
+"""A concurrency policy of your own: each customer has a limit of its own.
+
+    concurrency_policy = "examples.own_concurrency_policy:PerCustomer"   # headway.toml
+
+A job of the queue `customer-acme` uses 1 of the limit `customer:acme`, beside what every job uses.
+Until somebody defines that limit, it is unlimited: `headway limits set customer:acme 2`.
+"""
+
+from collections.abc import Mapping
+
+from headway.domain.jobs import Lane
+from headway.domain.limits import StandardPolicy
+
+PREFIX = "customer-"
+
+
+class PerCustomer(StandardPolicy):
+    """The standard limits, and one for each customer."""
+
+    def uses(self, lane: Lane) -> Mapping[str, int]:
+        """The limits that a job of this lane uses, and how much of each."""
+        standard = super().uses(lane)
+        if not lane.queue.startswith(PREFIX):
+            return standard
+        return {**standard, f"customer:{lane.queue.removeprefix(PREFIX)}": 1}

@@ -1,0 +1,53 @@
+#!/bin/sh
+# A worker in plain shell: it greets people. It needs sh, curl and sed.
+#
+#   HEADWAY_URL=http://127.0.0.1:4929 HEADWAY_TOKEN=hw_… examples/worker.sh
+#
+# It takes jobs of the type "greet", with params {"name": "Ada"}. Stop it with Ctrl-C.
+set -eu
+
+: "${HEADWAY_URL:?the address of the server}" "${HEADWAY_TOKEN:?a token with the role work}"
+worker="shell-$(hostname)-$$"
+
+post() { # PATH BODY [SECONDS]
+    curl --silent --show-error --fail-with-body --max-time "${3:-30}" \
+        --header "Authorization: Bearer $HEADWAY_TOKEN" --data "$2" "$HEADWAY_URL$1"
+}
+
+field() { # NAME: a text field in the JSON on standard input (for more than this, take jq)
+    sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"
+}
+
+claim() { # waits up to 20 s for a job; says nothing when there is none
+    post /api/claims "{\"worker_id\": \"$worker\", \"job_types\": [\"greet\"], \"lease\": true, \"wait_s\": 20}"
+}
+
+keep_alive() { # LEASE: a heartbeat each 10 s; the lease lasts 30 s
+    while sleep 10; do
+        # Cut off, or the lease is lost: stop before another worker starts the same job.
+        post "/api/leases/$1/heartbeat" "{\"worker_id\": \"$worker\"}" 15 || kill "$$"
+    done
+}
+
+greet() { # NAME: the work itself
+    [ -n "$1" ] && printf 'Hello, %s!' "$1"
+}
+
+while true; do
+    if ! job="$(claim)"; then
+        sleep 5 # the server is away, or does not want us
+        continue
+    fi
+    [ -n "$job" ] || continue
+    lease="$(printf '%s' "$job" | field lease_id)"
+    keep_alive "$lease" >/dev/null &
+    heart=$!
+    if text="$(greet "$(printf '%s' "$job" | field name)")"; then
+        report="\"status\": \"COMPLETED\", \"result\": \"$text\""
+    else
+        report="\"status\": \"FAILED\", \"error\": \"nobody to greet\""
+    fi
+    kill "$heart" 2>/dev/null || true
+    post "/api/leases/$lease/release" "{\"worker_id\": \"$worker\", $report}" || true
+    echo " $lease"
+done

@@ -1,0 +1,48 @@
+"""The disk is full, the database is locked: the server says so, and goes on when it can."""
+
+import resource
+import sqlite3
+import threading
+from typing import Any
+
+from tests.servers import Server, Stage
+
+
+def limit_files(server: Server, size: int) -> None:
+    """Files of the server cannot grow beyond this size."""
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def test_a_full_disk_is_told_and_nothing_acknowledged_is_lost(stage: Stage) -> None:
+    server = stage.serve()
+    kept = server.submit("note", "kept", delay_s=3600)
+    limit_files(server, 4096)
+    body = {"job_type": "x", "params": {"text": "x" * 100_000}}
+    for _ in range(3):
+        answer = server.http.post("/api/jobs", json=body)
+        assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    ready = server.http.get("/readyz")
+    assert (ready.status_code, ready.json()["ready"]) == (503, False)
+    assert server.job(kept)["status"] == "QUEUED"
+
+    limit_files(server, resource.RLIM_INFINITY)
+    assert server.http.post("/api/jobs", json=body).status_code == 201
+    server.wait(server.submit("note", "after"), "SUCCEEDED")
+    assert server.http.get("/readyz").status_code == 200
+    assert len(server.get("/api/jobs")["items"]) == 3
+
+
+def test_a_locked_database_is_waited_for(stage: Stage) -> None:
+    server = stage.serve()
+    other = sqlite3.connect(server.data / "headway.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    answers: list[Any] = []
+    submitting = threading.Thread(target=lambda: answers.append(server.submit("note", "patient")))
+    submitting.start()
+    assert server.get("/api/jobs")["items"] == []
+    assert not answers
+    other.execute("ROLLBACK")
+    other.close()
+    submitting.join()
+    server.wait(answers[0], "SUCCEEDED")
+    assert "locked" not in server.log

@@ -1,0 +1,49 @@
+"""A server or a worker is asked to stop, or loses its connection."""
+
+import signal
+
+from tests.servers import Stage, wait_for
+
+
+def test_sigterm_lets_the_running_job_end_and_starts_no_other(stage: Stage) -> None:
+    server = stage.serve()
+    running = server.submit("hold", "a")
+    stage.wait_for_note("a")
+    waiting = server.submit("note", "b")
+    server.send(signal.SIGTERM)
+    wait_for(lambda: server.http.get("/readyz").status_code == 503, "a server that is stopping")
+    stage.let_go("a")
+    assert server.process.wait(30) == 0
+    assert stage.notes() == ["a"]
+
+    server = stage.serve()
+    assert server.job(running)["status"] == "SUCCEEDED"
+    server.wait(waiting, "SUCCEEDED")
+    assert server.get("/api/scheduler/status")["recovery"]["running_jobs_recovered"] == 0
+
+
+def test_sigterm_does_not_wait_for_ever_and_the_next_start_recovers(stage: Stage) -> None:
+    server = stage.serve(grace_s=0.2)
+    job = server.submit("hold", "a")
+    stage.wait_for_note("a")
+    assert server.stop() == 0
+
+    server = stage.serve()
+    assert server.wait(job, "FAILED")["permanently_failed"]
+    assert server.runs(job)[0]["error"] == "Scheduler crash recovery"
+
+
+def test_a_second_sigterm_stops_at_once(stage: Stage) -> None:
+    server = stage.serve()
+    server.submit("hold", "a")
+    stage.wait_for_note("a")
+    server.send(signal.SIGTERM)
+    wait_for(lambda: server.http.get("/readyz").status_code == 503, "a server that is stopping")
+    assert server.stop() == 1
+
+
+def test_an_idle_worker_stops_when_it_is_asked_to(stage: Stage) -> None:
+    server = stage.serve(app=None)
+    worker = stage.work(server)
+    wait_for(lambda: len(server.get("/api/workers")["items"]) == 2, "the worker to come")
+    assert worker.stop() == 0

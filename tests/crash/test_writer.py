@@ -1,0 +1,107 @@
+"""The one thread that writes survives its callers and its database."""
+
+import sqlite3
+import threading
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from headway.domain import errors
+from headway.storage.transaction import Transaction
+from headway.storage.writer import Writer
+
+WAIT_S = 30
+
+
+class FlakySession:
+    """A session whose file can go away and come back."""
+
+    def __init__(self) -> None:
+        self.is_gone = False
+        self.is_closed = False
+        self.opened = 0
+
+    def begin(self) -> None:
+        """Fails while the file is gone, and afterwards until it is opened again."""
+        if self.is_gone or self.is_closed:
+            self.is_closed = True
+            raise sqlite3.OperationalError("disk I/O error")
+
+    def transaction(self) -> Any:
+        """Nobody looks at it."""
+        return Transaction.__new__(Transaction)
+
+    def savepoint(self) -> None:
+        """Nothing to remember."""
+
+    def release(self) -> None:
+        """Nothing to keep."""
+
+    def undo(self) -> None:
+        """Nothing to undo."""
+
+    def commit(self, wakes: set[str]) -> None:
+        """Nothing to write."""
+
+    def rollback(self) -> None:
+        """Nothing to throw away."""
+
+    def is_lost(self, error: Exception) -> bool:
+        """Every error of the database is."""
+        return isinstance(error, sqlite3.Error)
+
+    def reopen(self) -> None:
+        """Fails while the file is gone."""
+        if self.is_gone:
+            raise sqlite3.OperationalError("unable to open database file")
+        self.is_closed = False
+        self.opened += 1
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def answer(value: str) -> Any:
+    """Work that needs no database."""
+
+    def work(tx: Transaction) -> str:
+        tx.wakes = set()
+        return value
+
+    return work
+
+
+def test_a_caller_who_gives_up_takes_nobody_along() -> None:
+    writer = Writer(FlakySession(), lambda topics: None)
+    entered, go_on = threading.Event(), threading.Event()
+
+    def slow(tx: Transaction) -> str:
+        tx.wakes = set()
+        entered.set()
+        go_on.wait(WAIT_S)
+        return "slow"
+
+    first: Future[str] = writer.submit(slow)
+    assert entered.wait(WAIT_S)
+    gone: Future[str] = writer.submit(answer("gone"))
+    assert gone.cancel()
+    assert not first.cancel()
+    go_on.set()
+    assert first.result(WAIT_S) == "slow"
+    assert writer.submit(answer("next")).result(WAIT_S) == "next"
+    writer.close()
+
+
+def test_writing_goes_on_when_the_file_is_back() -> None:
+    session = FlakySession()
+    writer = Writer(session, lambda topics: None)
+    session.is_gone = True
+    for _ in range(3):
+        with pytest.raises(errors.Unavailable):
+            writer.submit(answer("lost")).result(WAIT_S)
+    assert writer.problem
+    session.is_gone = False
+    assert writer.submit(answer("back")).result(WAIT_S) == "back"
+    assert session.opened == 1
+    writer.close()

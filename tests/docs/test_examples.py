@@ -1,0 +1,97 @@
+"""Every example does what it says."""
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.docs.fences import ROOT
+from tests.servers import WAIT_S, Server, Stage
+
+import headway
+from headway.domain.jobs import Lane
+
+
+@pytest.fixture
+def shell_worker(stage: Stage) -> Iterator[Server]:
+    """A server with a shell worker that has nothing but a token for workers."""
+    server = stage.serve()
+    token = server.post("/api/tokens", name="shell", role="work")["token"]
+    with (stage.folder / "worker.txt").open("wb") as output:
+        process = subprocess.Popen(
+            [str(ROOT / "examples" / "worker.sh")],
+            env={**os.environ, "HEADWAY_URL": server.url, "HEADWAY_TOKEN": token},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    yield server
+    os.killpg(process.pid, 9)
+    process.wait(WAIT_S)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the worker uses curl")
+def test_the_shell_worker_does_jobs_and_says_when_it_cannot(shell_worker: Server) -> None:
+    good = shell_worker.submit("greet", "Ada")
+    bad = shell_worker.submit("greet", "")
+    shell_worker.wait(good, "SUCCEEDED")
+    shell_worker.wait(bad, "FAILED")
+    assert shell_worker.get(f"/api/jobs/{good['number']}/result")["result_data"] == "Hello, Ada!"
+    assert shell_worker.get(f"/api/jobs/{bad['number']}/result")["error"] == "nobody to greet"
+
+
+def test_the_plain_script_stores_its_jobs_without_a_server(tmp_path: Path) -> None:
+    said = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "plain_script.py"), str(tmp_path)],
+        cwd=tmp_path,
+        env={name: text for name, text in os.environ.items() if "HEADWAY_" not in name},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+    ).stdout
+    assert said.splitlines() == ["job 1 is QUEUED", "job 2 is QUEUED", "job 3 is WAITING_ON_DEPS"]
+
+
+def test_the_own_policy_gives_each_customer_a_limit(stage: Stage) -> None:
+    (stage.folder / "own.py").write_text(
+        (ROOT / "examples" / "own_concurrency_policy.py").read_text()
+    )
+    server = stage.serve(slots=4, concurrency_policy="own:PerCustomer")
+    server.http.put("/api/limits/customer:acme", json={"size": 1})
+    first = server.submit("hold", "first", queue="customer-acme")
+    second = server.submit("hold", "second", queue="customer-acme")
+    other = server.submit("note", "other", queue="customer-zoo")
+    server.wait(first, "RUNNING")
+    server.wait(other, "SUCCEEDED")
+    limits = server.get(f"/api/jobs/{second['number']}/why")["gates"][6]
+    assert limits["detail"] == "customer:acme: used 1 + 1 > 1"
+    stage.let_go("first")
+    server.wait(second, "RUNNING")
+    stage.let_go("second")
+    server.wait(second, "SUCCEEDED")
+
+
+def test_other_queues_use_the_standard_limits_only() -> None:
+    policy = importlib.import_module("examples.own_concurrency_policy").PerCustomer()
+    assert not any("customer" in name for name in policy.uses(Lane(queue="a", job_type="b")))
+
+
+def test_the_web_application_submits_and_shows_a_job(stage: Stage) -> None:
+    pytest.importorskip("fastapi")
+    from starlette.testclient import TestClient
+
+    server = stage.serve()
+    web = importlib.import_module("examples.fastapi_app")
+    web.app.client = headway.connect(url=server.url, token=server.token)
+    with TestClient(web.web) as browser:
+        made = browser.post("/stories", params={"genre": "crime"})
+        assert made.status_code == 202
+        shown = browser.get(f"/stories/{made.json()['job']}")
+        assert shown.json() == {"status": "QUEUED", "progress": None}
+        assert browser.get("/stories/999999").status_code == 404
+    web.app.close()

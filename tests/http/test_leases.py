@@ -1,0 +1,116 @@
+"""Late, doubled and foreign reports, and claims that wait."""
+
+import threading
+from typing import Any
+
+from tests.servers import Server, Stage
+
+
+def start(server: Server, job_type: str, **fields: Any) -> Any:
+    """Submit a job and start it for worker w1; answers the claim."""
+    server.submit(job_type)
+    body = {"worker_id": "w1", "job_types": [job_type], "lease": True, **fields}
+    return server.post("/api/claims", **body)["jobs"][0]
+
+
+def code_of(server: Server, path: str, **body: Any) -> tuple[int, str]:
+    """The status and code with which a call is refused."""
+    answer = server.http.post(path, json=body)
+    return answer.status_code, answer.json()["code"]
+
+
+def test_only_the_holder_may_touch_a_lease(server: Server) -> None:
+    lease = f"/api/leases/{start(server, 'foreign')['lease']['lease_id']}"
+    foreign = (403, "foreign_lease")
+    assert code_of(server, f"{lease}/heartbeat", worker_id="w2") == foreign
+    assert code_of(server, f"{lease}/release", worker_id="w2", status="COMPLETED") == foreign
+    assert server.get(lease)["state"] == "ACTIVE"
+    server.post(f"{lease}/release", worker_id="w1", status="COMPLETED")
+    assert code_of(server, f"{lease}/heartbeat", worker_id="w2") == foreign
+
+
+def test_an_unknown_lease_is_not_found(server: Server) -> None:
+    for verb, body in (("heartbeat", {}), ("release", {"status": "COMPLETED"})):
+        path = f"/api/leases/01890000-0000-7000-8000-000000000000/{verb}"
+        assert code_of(server, path, worker_id="w1", **body) == (404, "not_found")
+
+
+def test_the_same_release_twice_is_one_and_another_is_refused(server: Server) -> None:
+    claimed = start(server, "twice")
+    release = f"/api/leases/{claimed['lease']['lease_id']}/release"
+    body = {"worker_id": "w1", "status": "FAILED", "error": "no", "exit_code": 3}
+    assert server.post(release, **body) == server.post(release, **body)
+    ended = (409, "lease_ended")
+    assert code_of(server, release, worker_id="w1", status="COMPLETED") == ended
+    heartbeat = release.replace("release", "heartbeat")
+    assert code_of(server, heartbeat, worker_id="w1") == ended
+    (run,) = server.runs(claimed["job"])
+    assert (run["status"], run["error"], run["exit_code"]) == ("FAILED", "no", 3)
+
+
+def test_bad_reports_are_refused_and_the_lease_stays(server: Server) -> None:
+    claimed = start(server, "bad")
+    lease = f"/api/leases/{claimed['lease']['lease_id']}"
+    for body in ({"status": "GREAT"}, {"status": "FAILED", "exit_code": 10**30}, {}):
+        answer = server.http.post(f"{lease}/release", json={"worker_id": "w1", **body})
+        assert answer.status_code == 422, answer.text
+    large = {"worker_id": "w1", "status": "COMPLETED", "result": "x" * (1024 * 1024 + 1)}
+    assert server.http.post(f"{lease}/release", json=large).status_code == 413
+    beat = {"worker_id": "w1", "progress": 2}
+    assert server.http.post(f"{lease}/heartbeat", json=beat).status_code == 422
+    assert server.get(lease)["state"] == "ACTIVE"
+
+
+def test_a_release_after_the_expiry_changes_nothing(server: Server) -> None:
+    claimed = start(server, "late", ttl_s=0.2)
+    release = f"/api/leases/{claimed['lease']['lease_id']}/release"
+    server.wait(claimed["job"], "TIMEOUT")
+    assert code_of(server, release, worker_id="w1", status="COMPLETED") == (409, "lease_ended")
+    assert server.job(claimed["job"])["status"] == "TIMEOUT"
+    (run,) = server.runs(claimed["job"])
+    assert (run["status"], run["error"]) == ("FAILED", "lease expired")
+
+
+def test_a_heartbeat_never_goes_past_the_time_out_of_the_job(server: Server) -> None:
+    server.submit("bounded", timeout_s=5)
+    (claimed,) = server.post("/api/claims", worker_id="w1", job_types=["bounded"], lease=True)[
+        "jobs"
+    ]
+    lease = claimed["lease"]
+    beat = server.post(f"/api/leases/{lease['lease_id']}/heartbeat", worker_id="w1")
+    assert beat["expires_at"] == lease["expires_at"]
+
+
+def test_a_waiting_claim_wakes_up_when_a_job_is_submitted(server: Server) -> None:
+    answers: list[Any] = []
+    body = {"worker_id": "w1", "job_types": ["wake"], "wait_s": 25, "lease": True}
+    waiting = threading.Thread(
+        target=lambda: answers.append(server.http.post("/api/claims", json=body))
+    )
+    waiting.start()
+    job = server.submit("wake")
+    waiting.join()
+    assert answers[0].status_code == 200
+    assert answers[0].json()["jobs"][0]["job"]["job_id"] == job["job_id"]
+
+
+def test_a_claim_that_finds_nothing_is_answered_in_the_end(server: Server) -> None:
+    body = {"worker_id": "w1", "job_types": ["nothing"], "wait_s": 0.2}
+    assert server.http.post("/api/claims", json=body).status_code == 204
+    for wait_s in (-1, 1e300):
+        answer = server.http.post("/api/claims", json={**body, "wait_s": wait_s})
+        assert answer.status_code == 422
+
+
+def test_waiting_claims_are_sent_home_when_the_server_stops(stage: Stage) -> None:
+    server = stage.serve()
+    answers: list[Any] = []
+    body = {"worker_id": "w1", "job_types": ["none"], "wait_s": 60}
+    waiting = threading.Thread(
+        target=lambda: answers.append(server.http.post("/api/claims", json=body).status_code)
+    )
+    waiting.start()
+    server.wait(server.submit("note", "it serves"), "SUCCEEDED")
+    assert server.stop() == 0
+    waiting.join()
+    assert answers[0] in (204, 503)

@@ -1,0 +1,109 @@
+"""Who may do what, and through which door."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from tests.servers import Server
+
+ROLES = ("read", "submit", "work", "admin")
+
+ALLOWED = {
+    ("GET", "/api/jobs"): {"read", "submit", "admin"},
+    ("POST", "/api/jobs"): {"submit", "admin"},
+    ("POST", "/api/queue/pause"): {"admin", "submit"},
+    ("POST", "/api/claims"): {"work", "admin"},
+    ("GET", "/api/tokens"): {"admin"},
+    ("GET", "/api/webhooks"): {"admin"},
+    ("GET", "/metrics"): {"read", "submit", "admin"},
+    ("POST", "/api/direct/note"): {"submit", "admin"},
+}
+
+BODIES = {
+    "/api/jobs": {"job_type": "role"},
+    "/api/queue/pause": {"queue": "nobody uses it"},
+    "/api/claims": {"worker_id": "w", "job_types": ["nothing"]},
+    "/api/direct/note": {"params": {"name": "role"}},
+}
+
+
+@pytest.fixture(scope="module")
+def clients(server: Server) -> Iterator[dict[str, httpx.Client]]:
+    """A client for each role."""
+    made = {}
+    for role in ROLES:
+        token = server.post("/api/tokens", name=f"for {role}", role=role)["token"]
+        made[role] = server.client(token)
+    yield made
+    for client in made.values():
+        client.close()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_role_may_do_what_it_is_for(clients: dict[str, httpx.Client], role: str) -> None:
+    for (method, path), roles in ALLOWED.items():
+        body = BODIES.get(path) if method == "POST" else None
+        answer = clients[role].request(method, path, json=body)
+        if role in roles:
+            assert answer.status_code < 300, (path, answer.text)
+        else:
+            assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), path
+
+
+def test_without_a_token_there_is_health_and_nothing_else(server: Server) -> None:
+    with server.client() as stranger:
+        for path in ("/healthz", "/readyz", "/docs", "/openapi.json"):
+            assert stranger.get(path).status_code == 200
+        for path in ("/api/jobs", "/metrics", "/api/nothing"):
+            answer = stranger.get(path)
+            assert answer.status_code == 401
+            assert answer.headers["www-authenticate"] == "Bearer"
+    with server.client("hw_guess") as stranger:
+        assert stranger.get("/api/jobs").status_code == 401
+
+
+def test_a_page_on_another_site_cannot_reach_the_server(server: Server) -> None:
+    for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "[", ""):
+        answer = server.http.get("/healthz", headers={"host": host})
+        assert answer.status_code in (400, 403), host
+    for host in ("localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:80"):
+        assert server.http.get("/healthz", headers={"host": host}).status_code == 200, host
+
+
+def test_a_revoked_token_is_good_for_nothing(server: Server) -> None:
+    made = server.post("/api/tokens", name="short-lived", role="read")
+    assert server.http.delete(f"/api/tokens/{made['token_id']}").status_code == 200
+    with server.client(made["token"]) as revoked:
+        assert revoked.get("/api/jobs").status_code == 401
+    listed = server.get("/api/tokens")["items"]
+    assert made["token"] not in str(listed)
+
+
+def command(**fields: Any) -> dict[str, Any]:
+    """A job that runs a program."""
+    return {"job_type": "command", "params": {"argv": ["true"]}, **fields}
+
+
+def test_programs_are_for_admins_and_their_templates(
+    server: Server, clients: dict[str, httpx.Client]
+) -> None:
+    submit = clients["submit"]
+    assert submit.post("/api/jobs", json=command()).status_code == 403
+    assert submit.post("/api/jobs/batch", json={"jobs": [command()]}).status_code == 403
+    group = {"name": "g", "mode": "parallel", "jobs": [command()]}
+    assert submit.post("/api/job-groups", json=group).status_code == 403
+    template = {"name": "mine", **command()}
+    assert submit.post("/api/job-templates", json=template).status_code == 403
+
+    server.post("/api/job-templates", **{**template, "name": "theirs"})
+    assert submit.post("/api/jobs", json={"template": "theirs"}).status_code == 201
+    changed = {"template": "theirs", "params": {"argv": ["false"]}}
+    assert submit.post("/api/jobs", json=changed).status_code == 403
+    later = server.post("/api/jobs", **command(delay_s=3600))
+    path = f"/api/jobs/{later['job_id']}"
+    assert submit.patch(path, json={"params": {"argv": ["false"]}}).status_code == 403
+
+
+def test_the_admin_token_is_for_its_owner_alone(server: Server) -> None:
+    assert (server.data / "admin.token").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,99 @@
+"""Events as they happen, and logs as they grow."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from tests.servers import Server, Stage
+
+from headway.http.exchange import ClientGone, Exchange
+
+SSE = {"accept": "text/event-stream"}
+
+
+def read_events(answer: httpx.Response) -> Iterator[Any]:
+    """Server-sent events, as their data."""
+    for line in answer.iter_lines():
+        if line.startswith("data: "):
+            yield json.loads(line.removeprefix("data: "))
+
+
+def test_a_stream_goes_on_where_another_ended(server: Server) -> None:
+    for name in ("one", "two"):
+        server.wait(server.submit("note", name), "SUCCEEDED")
+    everything = server.get("/api/events", limit=200)["items"]
+    middle = everything[len(everything) // 2]["seq"]
+    headers = {**SSE, "last-event-id": str(middle)}
+    with server.http.stream("GET", "/api/events", headers=headers) as answer:
+        assert answer.headers["content-type"] == "text/event-stream"
+        wanted = [event["seq"] for event in everything if event["seq"] > middle]
+        events = read_events(answer)
+        assert [next(events)["seq"] for _ in wanted] == wanted
+        job = server.submit("note", "three")
+        live = next(events)
+        assert live["job_id"] == job["job_id"]
+        assert live["seq"] > wanted[-1]
+
+
+def test_a_stream_without_a_place_starts_now(server: Server) -> None:
+    server.wait(server.submit("note", "before"), "SUCCEEDED")
+    with server.http.stream("GET", "/api/events", headers=SSE) as answer:
+        lines = answer.iter_lines()
+        assert next(lines).startswith(":")
+        job = server.submit("note", "after")
+        data = next(line for line in lines if line.startswith("data: "))
+        assert json.loads(data.removeprefix("data: "))["job_id"] == job["job_id"]
+
+
+def test_a_place_that_is_no_number_is_refused(server: Server) -> None:
+    for place in ("x", "-1", "1" * 30):
+        answer = server.http.get("/api/events", headers={**SSE, "last-event-id": place})
+        assert answer.status_code == 422
+
+
+def test_a_log_is_shown_as_it_grows(shared: Stage, server: Server) -> None:
+    job = server.submit("talk", "stream")
+    server.wait(job, "RUNNING")
+    path = f"/api/job-runs/{server.runs(job)[0]['run_id']}/logs/stdout"
+    with server.http.stream("GET", path, params={"follow": "true"}) as answer:
+        assert "gzip" in server.http.headers["accept-encoding"]
+        lines = answer.iter_lines()
+        assert next(lines) == "hello stream"
+        shared.let_go("stream")
+        assert list(lines) == ["bye stream"]
+    assert server.http.get(path).text == "hello stream\nbye stream\n"
+
+
+def test_a_large_answer_is_compressed_and_small_ones_are_not(server: Server) -> None:
+    server.submit("note", "x", params={"name": "x" * 5000})
+    assert server.http.get("/api/jobs").headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in server.http.get("/healthz").headers
+
+
+def test_a_stream_ends_when_its_reader_has_left() -> None:
+    closed = []
+
+    async def parts() -> AsyncIterator[bytes]:
+        try:
+            yield b"first"
+            await asyncio.Event().wait()
+        finally:
+            closed.append(True)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(_: Any) -> None:
+        """The reader has left: nobody notices that here."""
+
+    async def read() -> None:
+        scope = {"method": "GET", "path": "/", "headers": [], "query_string": b""}
+        with pytest.raises(ClientGone):
+            await Exchange(scope, receive, send).stream(b"text/plain", parts())
+        await asyncio.sleep(0)
+
+    asyncio.run(asyncio.wait_for(read(), 30))
+    assert closed == [True]

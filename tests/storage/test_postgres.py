@@ -1,0 +1,192 @@
+"""What only PostgreSQL has: connections that are lost, and transactions of others."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from tests.helpers import MovableClock, claim, submit
+from tests.storage.conftest import scheduler_on
+
+from headway.domain import errors
+from headway.domain.requests import JobRequest
+from headway.scheduler import submit as submitting
+from headway.storage import queries
+from headway.storage.postgres import statements
+from headway.storage.postgres.connection import PostgresConnection
+from headway.storage.postgres.database import PostgresDatabase
+from headway.storage.store import Store
+from headway.storage.transaction import EVENTS, READY, Transaction
+
+PATIENCE_S = 30
+END_THE_OTHERS = """
+SELECT count(pg_terminate_backend(pid, 30000)) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+
+
+@pytest.fixture
+def store(empty_postgres: str, clock: MovableClock) -> Iterator[Store]:
+    """A store on PostgreSQL."""
+    store = Store(PostgresDatabase(empty_postgres, clock))
+    yield store
+    store.close()
+
+
+def end_every_connection(url: str) -> None:
+    """What a restart of the server does to its clients."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(END_THE_OTHERS)
+
+
+def test_a_lost_connection_is_made_anew_before_anything_is_written(
+    store: Store, empty_postgres: str
+) -> None:
+    store.read(lambda tx: tx.rows("limits"))
+    end_every_connection(empty_postgres)
+    assert store.write(lambda tx: tx.do("set_fact", name="a", value="x")) == 1
+    assert store.read(lambda tx: tx.row("fact", name="a")) == {"value": "x"}
+
+
+def test_work_whose_connection_is_lost_is_answered_and_the_next_goes_on(
+    store: Store, empty_postgres: str
+) -> None:
+    def lose(tx: Transaction) -> None:
+        tx.do("set_fact", name="lost", value="x")
+        end_every_connection(empty_postgres)
+        tx.do("set_fact", name="lost too", value="x")
+
+    with pytest.raises(errors.Unavailable):
+        store.write(lose)
+    assert store.writer.problem
+    assert store.write(lambda tx: tx.do("set_fact", name="next", value="x")) == 1
+    assert store.writer.problem is None
+    assert store.read(lambda tx: tx.row("fact", name="lost")) is None
+
+
+def test_a_listener_that_was_cut_off_tells_everybody_to_look(
+    store: Store, empty_postgres: str
+) -> None:
+    woken = threading.Event()
+    store.wakeups.listen(EVENTS, woken.set)
+    end_every_connection(empty_postgres)
+    assert woken.wait(PATIENCE_S)
+
+
+def test_a_listener_that_was_cut_off_listens_again(
+    store: Store, empty_postgres: str, clock: MovableClock
+) -> None:
+    back, woken = threading.Event(), threading.Event()
+    store.wakeups.listen(EVENTS, back.set)
+    end_every_connection(empty_postgres)
+    assert back.wait(PATIENCE_S)
+    other = Store(PostgresDatabase(empty_postgres, clock))
+    store.wakeups.listen(READY, woken.set)
+    other.write(lambda tx: tx.wake(READY))
+    assert woken.wait(PATIENCE_S)
+    other.close()
+
+
+def test_work_that_hides_an_error_is_refused(store: Store) -> None:
+    def hide(tx: Transaction) -> str:
+        tx.do("set_fact", name="lost", value="x")
+        try:
+            tx.select("SELECT 1 / 0", {})
+        except psycopg.Error:
+            return "all is well"
+        return "strange"
+
+    with pytest.raises(psycopg.errors.InFailedSqlTransaction):
+        store.write(hide)
+    assert store.read(lambda tx: tx.row("fact", name="lost")) is None
+
+
+def test_a_job_is_submitted_in_the_transaction_of_somebody_else(
+    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
+) -> None:
+    scheduler = scheduler_on(store, clock, tmp_path)
+    request = JobRequest(job_type="work", params={"a": 1})
+    with psycopg.connect(empty_postgres) as connection:
+        for keep in (False, True):
+            tx = Transaction(PostgresConnection(connection), clock.now())
+            submitting.submit_in(scheduler, tx, request)
+            assert store.read(lambda tx: tx.rows("queue_from", count=9, skip=0)) == []
+            if keep:
+                connection.commit()
+            else:
+                connection.rollback()
+    assert [one.number for one in claim(scheduler, 9)] == [1]
+
+
+def test_others_wait_while_somebody_elses_transaction_writes(
+    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
+) -> None:
+    scheduler = scheduler_on(store, clock, tmp_path)
+    with psycopg.connect(empty_postgres) as connection:
+        tx = Transaction(PostgresConnection(connection), clock.now())
+        first = submitting.submit_in(scheduler, tx, JobRequest(job_type="work"))
+        second = store.write_later(
+            lambda tx: submitting.submit_in(scheduler, tx, JobRequest(job_type="work"))
+        )
+        assert not second.done()
+        connection.commit()
+    assert (first.number, second.result(PATIENCE_S).number) == (1, 2)
+
+
+def test_a_connection_without_a_transaction_is_not_borrowed(empty_postgres: str) -> None:
+    with psycopg.connect(empty_postgres, autocommit=True) as connection:
+        with pytest.raises(errors.InvalidRequest):
+            PostgresConnection(connection)
+        with connection.transaction():
+            PostgresConnection(connection)
+
+
+def test_a_database_that_is_not_there_is_unavailable(clock: MovableClock, tmp_path: Path) -> None:
+    database = PostgresDatabase(f"postgresql:///nothing?host={tmp_path}", clock)
+    with pytest.raises(errors.Unavailable):
+        database.migrate()
+    with pytest.raises(errors.Unavailable), database.reading():
+        pass
+
+
+def test_a_backup_is_left_to_the_tools_of_postgresql(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(errors.InvalidRequest, match="pg_dump"):
+        store.database.backup(tmp_path / "copy", lambda done, total: None)
+
+
+def test_a_row_that_refers_to_nothing_is_named(
+    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
+) -> None:
+    submit(scheduler_on(store, clock, tmp_path))
+    assert store.database.integrity() == []
+    with psycopg.connect(empty_postgres) as connection:
+        connection.execute("UPDATE jobs SET lane_id = 99")
+    assert store.database.integrity() == ["jobs row 1 refers to a missing lanes"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "text"),
+    [
+        ("SELECT :a, :b_2", b"SELECT %(a)s, %(b_2)s"),
+        ("SELECT x::text, ':' FROM y", b"SELECT x::text, ':' FROM y"),
+        ("SELECT 5 % 2", b"SELECT 5 %% 2"),
+        ("-- What :this is.\nSELECT 1", b"SELECT 1"),
+    ],
+)
+def test_parameters_are_written_as_psycopg_wants_them(sql: str, text: bytes) -> None:
+    assert statements.statement(sql).text == text
+
+
+def test_the_claim_goes_by_its_index_even_if_it_is_planned_for_an_empty_table(
+    store: Store, empty_postgres: str
+) -> None:
+    with psycopg.connect(empty_postgres, autocommit=True) as connection:
+        connection.execute("ANALYZE jobs")
+    plan = store.read(lambda tx: tx.select("EXPLAIN " + _CLAIM, {"lane_id": 1, "count": 1}))
+    text = "\n".join(row["QUERY PLAN"] for row in plan)
+    assert "jobs_ready" in text
+    assert "Sort" not in text
+
+
+_CLAIM = queries.load(statements.PACKAGE)["lane_heads"].replace(" OFFSET :skip", "")

@@ -1,0 +1,120 @@
+"""Both dialects have the same tables, columns, indexes and queries."""
+
+import re
+import sqlite3
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+import psycopg
+import pytest
+from tests.helpers import MovableClock
+from tests.storage.conftest import open_database
+
+from headway.storage import queries
+
+SQLITE = "headway.storage.sqlite"
+POSTGRES = "headway.storage.postgres"
+HEAD = re.compile(r"-- name: (\w+)")
+PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def new_url(
+    request: pytest.FixtureRequest, tmp_path: Path, fresh_database: Callable[[], str]
+) -> str:
+    """Where a database will be that has no tables yet."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'headway.db'}"
+    return fresh_database()
+
+
+def test_migrations_are_applied_once(new_url: str, clock: MovableClock) -> None:
+    database = open_database(new_url, clock)
+    steps = database.pending_migrations()
+    assert steps[0] == "0001 first_tables"
+    assert database.migrate() == steps
+    assert database.pending_migrations() == []
+    assert database.migrate() == []
+    assert open_database(new_url, clock).pending_migrations() == []
+    database.close()
+
+
+def test_both_dialects_have_the_same_migrations() -> None:
+    steps = [
+        [(number, name) for number, name, _ in queries.migrations(package)]
+        for package in (SQLITE, POSTGRES)
+    ]
+    assert steps[0] == steps[1]
+
+
+def test_both_dialects_have_the_same_tables_and_columns(
+    tmp_path: Path, clock: MovableClock, migrated_postgres: str
+) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'headway.db'}", clock)
+    database.migrate()
+    database.close()
+    with sqlite3.connect(tmp_path / "headway.db") as lite:
+        here = set(lite.execute(SQLITE_COLUMNS))
+        indexes = {row[0] for row in lite.execute(SQLITE_INDEXES)}
+    with psycopg.connect(migrated_postgres) as connection:
+        there = set(connection.execute(POSTGRES_COLUMNS))
+        other_indexes = {row[0] for row in connection.execute(POSTGRES_INDEXES)}
+    assert here == there
+    assert indexes == other_indexes
+
+
+SQLITE_COLUMNS = """
+SELECT t.name, c.name, c."notnull" OR c.pk FROM sqlite_master t, pragma_table_xinfo(t.name) c
+WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'
+"""
+SQLITE_INDEXES = "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+POSTGRES_COLUMNS = """
+SELECT table_name, column_name, CASE is_nullable WHEN 'NO' THEN 1 ELSE 0 END
+FROM information_schema.columns WHERE table_schema = 'public'
+"""
+POSTGRES_INDEXES = """
+SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+WHERE c.relnamespace = 'public'::regnamespace
+AND NOT EXISTS (SELECT 1 FROM pg_constraint o WHERE o.conindid = i.indexrelid)
+"""
+
+
+def test_both_dialects_have_the_same_queries() -> None:
+    assert set(queries.load(SQLITE)) == set(queries.load(POSTGRES))
+
+
+def test_a_query_says_the_same_in_both_dialects_about_what_it_takes() -> None:
+    here, there = queries.load(SQLITE), queries.load(POSTGRES)
+    differing = {
+        name
+        for name in here.keys() & there.keys()
+        if _parameters(there[name]) not in ({"rows"}, _parameters(here[name]))
+    }
+    assert differing == set()
+
+
+def test_the_files_of_both_dialects_hold_their_queries_in_the_same_order() -> None:
+    folders = [Path(str(resources.files(one))) / "queries" for one in (SQLITE, POSTGRES)]
+    here, there = (
+        {file.name: HEAD.findall(file.read_text()) for file in folder.glob("*.sql")}
+        for folder in folders
+    )
+    assert here == there
+
+
+def test_every_query_can_be_planned(migrated_postgres: str) -> None:
+    with psycopg.connect(migrated_postgres, autocommit=True) as connection:
+        for name, text in queries.load(POSTGRES).items():
+            numbered = _numbered(text)
+            connection.execute(f"PREPARE {name} AS {numbered}".encode())
+
+
+def _parameters(text: str) -> set[str]:
+    return set(PARAMETER.findall(re.sub(r"--.*", "", text)))
+
+
+def _numbered(text: str) -> str:
+    text = re.sub(r"--.*", "", text)
+    names = sorted(_parameters(text))
+    return PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", text)
