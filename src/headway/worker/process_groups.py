@@ -45,8 +45,13 @@ def is_alive(identity: ProcessIdentity) -> bool:
         return True
     if identity.boot_id != boot_id():
         return False
-    process = _look_up(identity.pid)
-    return process is not None and process.is_live and process.start_time == identity.start_time
+    return is_running(identity.pid, identity.start_time)
+
+
+def is_running(pid: int, began: str) -> bool:
+    """Whether the process that began then runs on this machine; a zombie does not."""
+    process = _look_up(pid)
+    return process is not None and process.is_live and process.start_time == began
 
 
 def start_time(pid: int) -> str | None:
