@@ -126,6 +126,7 @@ def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) 
             largest_result=settings.largest_body,
         ),
         handlers=app.handlers if app else {},
+        defaults=app.defaults if app else {},
         kinds=artifacts.kinds(found),
         **chosen,
     )

@@ -46,6 +46,20 @@ def test_retries_come_due_when_the_clock_is_moved() -> None:
         assert job.result(timeout=0.1) == "done"
 
 
+def test_the_options_of_a_function_hold_however_its_jobs_are_submitted() -> None:
+    app = make_app()
+
+    @app.job(retries=1, retry_delay="2s", locks=["gpu"], priority="LOW")
+    def work() -> None: ...
+
+    with testing.Harness(app):
+        plain = app.submit("work").fetch()
+        urgent = app.submit("work", priority="URGENT").fetch()
+    assert (plain.retry_policy.max_attempts, plain.retry_policy.base_delay_s) == (1, 2.0)
+    assert [lock.key for lock in plain.locks] == ["gpu"]
+    assert (plain.priority, urgent.priority) == (-10, 20)
+
+
 def test_a_job_that_fails_for_good_raises_where_its_result_is_asked_for() -> None:
     app = make_app()
 

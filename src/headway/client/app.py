@@ -17,6 +17,7 @@ from headway.client.client import Client
 from headway.client.handles import JobHandle
 from headway.client.options import Options
 from headway.client.pipelines import Pipeline
+from headway.domain import requests
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Job
 from headway.domain.requests import BatchJobRequest
@@ -89,6 +90,7 @@ class App:
         self._client: Client | None = None
         self.handlers: dict[str, Handler] = {}
         self.prepares: dict[str, Callable[[], Any]] = {}
+        self.defaults: dict[str, dict[str, Any]] = {}
 
     @property
     def settings(self) -> Settings:
@@ -147,6 +149,8 @@ class App:
                     f"there are two jobs named {handler.job_type!r}; give one of them another name"
                 )
             self.handlers[handler.job_type] = handler
+            plain = options.request(handler.job_type, {}, chosen)
+            self.defaults[handler.job_type] = requests.said(plain)
             if prepare is not None:
                 self.prepares[handler.job_type] = prepare
             return JobFunction(self, handler, chosen)

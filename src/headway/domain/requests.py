@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -85,6 +86,27 @@ class BatchJobRequest(
     """A job of a batch, which others of the batch may name by its ref."""
 
     ref: str | None = None
+
+
+def filled_in(request: JobRequest, defaults: Mapping[str, Any]) -> JobRequest:
+    """The request with what its job type says where it says nothing itself."""
+    missing = {
+        name: value for name, value in defaults.items() if getattr(request, name) == _SILENT[name]
+    }
+    return msgspec.structs.replace(request, **missing) if missing else request
+
+
+_SILENCE = JobRequest()
+_SILENT = {name: getattr(_SILENCE, name) for name in JobRequest.__struct_fields__}
+
+
+def said(request: JobRequest) -> dict[str, Any]:
+    """What a request says beyond its type and params."""
+    return {
+        name: value
+        for name, silent in _SILENT.items()
+        if name not in ("job_type", "params") and (value := getattr(request, name)) != silent
+    }
 
 
 class JobPatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

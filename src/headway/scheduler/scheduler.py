@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from headway.domain import artifacts, ids, limits
 from headway.domain.groups import AsConfigured, GroupFailurePolicy
@@ -42,6 +43,7 @@ class Scheduler:
     chance: random.Random = field(default_factory=random.Random)
     rules: Rules = field(default_factory=Rules)
     handlers: Mapping[str, Handler] = field(default_factory=dict)
+    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     kinds: artifacts.Kinds = field(default_factory=artifacts.kinds)
     concurrency: ConcurrencyPolicy = field(default_factory=StandardPolicy)
     group_failure: GroupFailurePolicy = field(default_factory=AsConfigured)

@@ -89,6 +89,8 @@ def submit_all(
 ) -> list[Submitted]:
     """Submit jobs, all or nothing. Those of a batch may name each other by `ref`."""
     origin = origin or Origin()
+    if scheduler.defaults:
+        wanted = [_with_defaults(scheduler, request) for request in wanted]
     for request in wanted:
         requests.check(request)
     found = _existing(tx, wanted)
@@ -110,6 +112,12 @@ def submit_all(
         place: Submitted(number=plan.number, job_id=plan.job_id) for place, plan in plans.items()
     }
     return [made.get(place) or found[place] for place in range(len(wanted))]
+
+
+def _with_defaults(scheduler: Scheduler, request: JobRequest) -> JobRequest:
+    """The options of a handler hold however its jobs are submitted."""
+    defaults = scheduler.defaults.get(request.job_type or "")
+    return requests.filled_in(request, defaults) if defaults else request
 
 
 def _existing(tx: Transaction, wanted: Sequence[JobRequest]) -> dict[int, Submitted]:

@@ -49,6 +49,7 @@ class Harness:
             chance=random.Random(seed),
             rules=Rules(),
             handlers=app.handlers,
+            defaults=app.defaults,
         )
         self._executor = ThreadExecutor(app.handlers, 1)
         self._started_at = self.clock.now()
