@@ -42,6 +42,15 @@ def test_migrations_are_applied_once(cli: Cli) -> None:
     assert cli.text("migrate") == "The database is up to date\n"
 
 
+def test_a_whole_store_is_carried_over_to_an_empty_database(cli: Cli) -> None:
+    cli.call("submit", "story")
+    way = ("--from", "sqlite:///.headway/headway.db", "--to", "sqlite:///new/headway.db")
+    assert cli.json("migrate", *way)["copied"]["jobs"] == 1
+    assert len(cli.json("jobs", "list", "--data", "new")["items"]) == 1
+    assert "not empty" in cli.error("migrate", *way, code=4)
+    assert "both --from and --to" in cli.error("migrate", "--from", "sqlite:///x.db", code=2)
+
+
 def test_doctor_is_content_with_an_empty_folder_and_changes_nothing(cli: Cli) -> None:
     assert "Everything is well" in cli.text("doctor")
     assert list(cli.folder.iterdir()) == []

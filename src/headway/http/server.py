@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 
 import uvicorn
-from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 
 from headway.domain import errors
 from headway.http.application import Application, ServerState
@@ -20,9 +20,6 @@ from headway.scheduler.recovery import Recovered
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.timekeeper import Timekeeper
 from headway.worker.loop import Worker
-
-# A compressor keeps back what it was given until it has enough: logs are read as they grow.
-UNCOMPRESSED = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "text/plain")
 
 log = logging.getLogger("headway.server")
 
@@ -73,7 +70,7 @@ class Server:
 
     async def _serve(self, listening: socket.socket, started: Callable[[], None]) -> None:
         config = uvicorn.Config(
-            GZipMiddleware(self.application, minimum_size=2000, exclude_content_types=UNCOMPRESSED),
+            GZipMiddleware(self.application, minimum_size=2000),
             log_config=None,
             access_log=False,
             server_header=False,

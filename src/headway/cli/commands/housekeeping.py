@@ -94,8 +94,54 @@ def verify(session: "Session") -> None:
 
 
 @command(app, "migrate", "headway migrate", "headway migrate --db postgresql://localhost/headway")
-def migrate(session: "Session") -> None:
-    """Bring the database up to date."""
+def migrate(
+    session: "Session",
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="URL", help="Carry a whole store over from here."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--to", metavar="URL", help="To this empty database.")
+    ] = None,
+) -> None:
+    """Bring the database up to date, or carry a whole store over to another database."""
+    if source is not None or target is not None:
+        return _move(session, source, target)
+    return _migrate(session)
+
+
+def _move(session: "Session", source: str | None, target: str | None) -> None:
+    from headway import wiring
+    from headway.cli.bar import Bar
+    from headway.clock import SystemClock
+    from headway.domain import errors
+    from headway.storage.move import KEYS, move
+
+    if source is None or target is None:
+        raise errors.InvalidRequest("migrate", "give both --from and --to")
+    old = wiring.open_database(source, SystemClock())
+    new = wiring.open_database(target, SystemClock())
+    try:
+        new.migrate()
+        with Bar("copy") as bar:
+            tables = list(KEYS)
+            counts = move(
+                old, new, lambda table, rows: bar.count(tables.index(table), len(tables), table)
+            )
+    finally:
+        old.close()
+        new.close()
+
+    def render() -> None:
+        for table, count in counts.items():
+            if count:
+                session.screen.line(f"{count:>10,}  {table}")
+        session.screen.line("Everything is there. Start the server with --db and the new URL.")
+
+    session.show({"copied": counts}, render)
+
+
+def _migrate(session: "Session") -> None:
     from headway import wiring
     from headway.cli.bar import Bar
     from headway.clock import SystemClock
