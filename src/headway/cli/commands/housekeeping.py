@@ -98,7 +98,7 @@ def migrate(
     session: "Session",
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="URL", help="Carry a whole store over from here."),
+        typer.Option("--from", metavar="URL", help="Carry a whole store over."),
     ] = None,
     target: Annotated[
         str | None, typer.Option("--to", metavar="URL", help="To this empty database.")
