@@ -112,7 +112,7 @@ class Process:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", code, json.dumps(settings)],
                 cwd=folder,
-                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONFAULTHANDLER": "1"},
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 text=True,
@@ -146,7 +146,12 @@ class Process:
     def stop(self) -> int:
         """Ask it to end; answers its exit code."""
         self.send(signal.SIGTERM)
-        return self.process.wait(WAIT_S)
+        try:
+            return self.process.wait(WAIT_S)
+        except subprocess.TimeoutExpired:
+            self.send(signal.SIGABRT)  # shows what every thread was doing
+            self.process.wait(WAIT_S)
+            raise AssertionError(f"it did not stop: {self.log}") from None
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal, unless it has ended."""

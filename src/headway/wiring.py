@@ -175,11 +175,12 @@ def ensure_admin_token(settings: Settings, scheduler: Scheduler) -> str:
     """The admin token of the data directory, which is made when it is new."""
     path = settings.data_dir / TOKEN_FILE
     token = read_token(settings) or _make_token(path)
-    known = scheduler.store.read(lambda tx: tokens.principal_of(tx, token))
-    if known is None:
-        scheduler.store.write(
-            lambda tx: tokens.adopt(scheduler, tx, "admin.token", Role.ADMIN, token)
-        )
+
+    def adopt(tx: Transaction) -> None:
+        if tokens.principal_of(tx, token) is None:
+            tokens.adopt(scheduler, tx, TOKEN_FILE, Role.ADMIN, token)
+
+    scheduler.store.write(adopt)
     return token
 
 

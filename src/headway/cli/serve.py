@@ -159,7 +159,8 @@ def _until_signal(worker: Worker, settings: Settings) -> None:
         "Ctrl-C stops it after running jobs have ended.",
         flush=True,
     )
-    while not asked.wait(3600):
+    # The system may hand a signal to another thread, which does not wake this one from its sleep.
+    while not asked.wait(1.0):
         pass
     if not worker.stop(settings.grace_s):
         print("Some jobs did not end in time; their leases will expire.", file=sys.stderr)
