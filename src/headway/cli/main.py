@@ -24,7 +24,7 @@ COMMANDS = {
     "gc": ("housekeeping", "Remove jobs that ended long ago, with runs, logs and events."),
     "backup": ("housekeeping", "Copy the database to a file while it is in use."),
     "verify": ("housekeeping", "Check the database and the scheduler's own rules."),
-    "migrate": ("housekeeping", "Bring the database up to date."),
+    "migrate": ("housekeeping", "Bring the database up to date, or carry a store over."),
     "doctor": ("doctor", "Say what is wrong with a set-up and how to mend it."),
 }
 

@@ -104,7 +104,7 @@ def migrate(
         str | None, typer.Option("--to", metavar="URL", help="To this empty database.")
     ] = None,
 ) -> None:
-    """Bring the database up to date, or carry a whole store over to another database."""
+    """Bring the database up to date, or carry a store over."""
     if source is not None or target is not None:
         return _move(session, source, target)
     return _migrate(session)
