@@ -44,10 +44,14 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     users: tuple[tuple[str, int], ...] = ()
 
     def fits(self, amount: int) -> bool:
-        """Whether so much more fits."""
-        if self.size is not None and self.used + self.kept_back + amount > self.size:
+        """Whether so much more may start now."""
+        if not self.has_space(amount):
             return False
         return self.rate is None or self.started + amount <= self.rate.amount
+
+    def has_space(self, amount: int) -> bool:
+        """Whether so much more can be used at once."""
+        return self.size is None or self.used + self.kept_back + amount <= self.size
 
     def sentence(self, amount: int) -> str:
         """Why so much does not fit."""

@@ -6,6 +6,8 @@ Everything that changes a status asks `allows`; nothing else knows which moves e
 
 from enum import StrEnum
 
+from headway.domain import errors
+
 
 class JobStatus(StrEnum):
     """Where a job stands; MEANING has a sentence for each."""
@@ -75,6 +77,8 @@ TERMINAL = SUCCESS | FAILURE
 
 _ENDS_BEFORE_START = frozenset({CANCELLED, SKIPPED, BLOCKED_BY_DEPENDENCY, BLOCKED_BY_APPROVAL})
 
+_ENDS_AS_A_CLAIM = frozenset({CANCELLED, SKIPPED, BLOCKED_BY_DEPENDENCY})
+
 MOVES: dict[JobStatus, frozenset[JobStatus]] = {
     **{
         waiting: (WAITING - {waiting})
@@ -82,9 +86,9 @@ MOVES: dict[JobStatus, frozenset[JobStatus]] = {
         | _ENDS_BEFORE_START
         for waiting in WAITING
     },
-    CLAIMED: frozenset({QUEUED, PREPARING, LEASE_PENDING, RUNNING, CANCELLED, SKIPPED}),
-    PREPARING: frozenset({QUEUED, LEASE_PENDING, RUNNING, CANCELLED, SKIPPED}),
-    LEASE_PENDING: frozenset({QUEUED, RUNNING, CANCELLED, SKIPPED}),
+    CLAIMED: frozenset({QUEUED, PREPARING, LEASE_PENDING, RUNNING}) | _ENDS_AS_A_CLAIM,
+    PREPARING: frozenset({QUEUED, LEASE_PENDING, RUNNING}) | _ENDS_AS_A_CLAIM,
+    LEASE_PENDING: frozenset({QUEUED, RUNNING}) | _ENDS_AS_A_CLAIM,
     RUNNING: frozenset({SUCCEEDED, FAILED, SKIPPED, TIMEOUT, CANCELLED}),
     **{ended: frozenset({QUEUED}) for ended in TERMINAL},
 }
@@ -94,6 +98,12 @@ MOVES: dict[JobStatus, frozenset[JobStatus]] = {
 def allows(status: JobStatus, target: JobStatus) -> bool:
     """Whether a job may go from one status to the other."""
     return target in MOVES[status]
+
+
+def check(job: object, status: JobStatus, target: JobStatus) -> None:
+    """Refuse a move that the table does not have; staying where one is is no move."""
+    if target is not status and not allows(status, target):
+        raise errors.IllegalMove(job, status, target)
 
 
 def read(text: str) -> JobStatus:

@@ -83,13 +83,15 @@ def _record(
 
 
 def _row(tx: Transaction, record: JobRecord, closed: Closed | None) -> dict[str, Any]:
-    late = closed is not None and closed.status is states.QUEUED
+    status = closed.status if closed else states.QUEUED
+    states.check(record.number, record.status, status)
+    late = closed is not None and status is states.QUEUED
     kinds = record.waited_on
     if closed is not None and closed.kind not in kinds:
         kinds = (*kinds, closed.kind)
     return {
         "number": record.number,
-        "status": (closed.status if closed else states.QUEUED).value,
+        "status": status.value,
         "due_at": record.scheduled_for if late else None,
         "wait_kind": closed.kind if closed else None,
         "wait_detail": closed.detail if closed else None,

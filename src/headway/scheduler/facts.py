@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from headway.domain import artifacts, moments
+from headway.domain import artifacts, errors, moments
 from headway.domain.gates.after import Predecessor
 from headway.domain.gates.artifacts import Need, Producer
 from headway.domain.gates.locks import Holder
@@ -78,7 +78,7 @@ class Facts:
     def is_present(self, name: str) -> bool:
         """Whether an artifact is there, in the workspace or by the database's word."""
         if name not in self._present:
-            probe = artifacts.parse(name, self._scheduler.kinds).probe
+            probe = _probe(self._scheduler, name)
             self._present[name] = (
                 name in self._markers
                 or any(
@@ -138,7 +138,9 @@ class Facts:
             for name in record.terms.needs
             if not self.is_present(name) and _is_outside(self._scheduler, name)
         ]
-        return [*files, HEAD + pin.branch] if pin and not self.head_matches(record) else files
+        if pin is None or self.head_matches(record):
+            return files
+        return [*files, f"{HEAD}{pin.branch}:{pin.commit}"]
 
     def _succeeded(self, job: str) -> bool:
         numbers = jobs.find_numbers(self._tx, [job])
@@ -165,7 +167,22 @@ class Facts:
         }
         for row in self._tx.rows("producers", artifacts=listed):
             self._producers.setdefault(row["artifact"], []).append(row)
+        for name in names:
+            self._producers.setdefault(name, []).extend(self._named_jobs(name))
         self._load_ends(row["chain"] for rows in self._producers.values() for row in rows)
+
+    def _named_jobs(self, name: str) -> list[Row]:
+        """The jobs that an artifact names: their success is the artifact."""
+        wanted = [
+            one.job
+            for one in _probe(self._scheduler, name)
+            if isinstance(one, artifacts.JobSucceeded)
+        ]
+        numbers = jobs.find_numbers(self._tx, wanted) if wanted else {}
+        return [
+            {"artifact": name, "number": job.number, "job_id": job.job_id, "chain": abs(job.chain)}
+            for job in jobs.read(self._tx, list(numbers.values()))
+        ]
 
     def _load_ends(self, chains: Iterable[int]) -> None:
         self._ends.update(jobs.chain_ends(self._tx, set(chains) - self._ends.keys()))
@@ -198,4 +215,12 @@ def gather(scheduler: Scheduler, tx: Transaction, waiting: Sequence[JobRecord]) 
 def _is_outside(scheduler: Scheduler, name: str) -> bool:
     """Whether an artifact lies outside the database."""
     inside = (artifacts.JobSucceeded, artifacts.Marker)
-    return any(not isinstance(one, inside) for one in artifacts.parse(name, scheduler.kinds).probe)
+    return any(not isinstance(one, inside) for one in _probe(scheduler, name))
+
+
+def _probe(scheduler: Scheduler, name: str) -> artifacts.Probe:
+    """How to look for an artifact; one whose plug-in is gone is nowhere, and stops nobody else."""
+    try:
+        return artifacts.parse(name, scheduler.kinds).probe
+    except errors.InvalidArtifact:
+        return ()

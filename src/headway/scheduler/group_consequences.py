@@ -24,9 +24,9 @@ def decide(
         if group is None:
             continue
         failed = [one for one in final if one.record.group_id == group_id and _failed(one)]
-        if failed:
-            stopped += _stop_others(scheduler, tx, group, failed[0])
-        if not stopped:
+        others = _stop_others(scheduler, tx, group, failed[0]) if failed else []
+        stopped += others
+        if not others:
             _mark_ended(tx, chronicle, group)
     return stopped
 

@@ -31,6 +31,7 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
     retry_of: int | None = None
     attempt: int = 0
     generation: int = 1
+    approved: bool = False
     template_id: str | None = None
     schedule_id: str | None = None
     fire_time: int | None = None
@@ -110,7 +111,7 @@ def _row(tx: Transaction, job: NewJob, closed: Closed | None, open_deps: int) ->
         due_at=job.scheduled_for if late else None,
         open_deps=open_deps,
         gated=int(job.gated),
-        approval=Approval.PENDING.value if job.terms.approval else None,
+        approval=_approval(job),
         wait_kind=closed.kind if closed is not None and waiting else None,
         wait_detail=closed.detail if closed is not None and waiting else None,
         waited_on=codec.dump([closed.kind]) if closed is not None and waiting else "[]",
@@ -120,7 +121,14 @@ def _row(tx: Transaction, job: NewJob, closed: Closed | None, open_deps: int) ->
     return row
 
 
-_PLAIN = [name for name in NewJob.__struct_fields__ if name not in ("terms", "params")]
+_PLAIN = [name for name in NewJob.__struct_fields__ if name not in ("terms", "params", "approved")]
+
+
+def _approval(job: NewJob) -> str | None:
+    """A retry of an approved job needs no second word."""
+    if not job.terms.approval:
+        return None
+    return (Approval.APPROVED if job.approved else Approval.PENDING).value
 
 
 def _insert_edges(

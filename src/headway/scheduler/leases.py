@@ -7,17 +7,18 @@ from typing import Any
 import msgspec
 
 from headway.domain import errors, events, leases, moments, states
+from headway.domain.gates import Closed, pause
 from headway.domain.gates import limits as limits_gate
-from headway.domain.gates import pause
 from headway.domain.leases import Lease, LeaseState
 from headway.domain.limits import Room
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
 from headway.scheduler import admit, finish, settle, start
+from headway.scheduler.endings import Ended
 from headway.scheduler.facts import gather
 from headway.scheduler.picking import Candidate, ClaimRequest
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, jobs, limits, records
+from headway.storage import codec, jobs, limits, records, reservations
 from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import DUE, READY, Row, Transaction
@@ -58,8 +59,7 @@ class BeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
 def prepare(scheduler: Scheduler, tx: Transaction, reference: str, worker_id: str) -> int:
     """The worker sets up its runtime: its claim lasts longer."""
     record = _claimed(tx, reference, worker_id)
-    if not states.allows(record.status, states.PREPARING) and record.status is not states.PREPARING:
-        raise errors.IllegalMove(record.number, record.status, states.PREPARING)
+    states.check(record.number, record.status, states.PREPARING)
     _keep_claim(scheduler, tx, record, status=states.PREPARING)
     chronicle = Chronicle(tx)
     chronicle.add(events.PREPARING, record.number, {"worker_id": worker_id})
@@ -73,7 +73,10 @@ def request(
     """Start a claimed job if every gate is open now; otherwise say when to come back."""
     record = _claimed(tx, reference, worker_id)
     chronicle = Chronicle(tx)
-    denied = _reason_to_deny(scheduler, tx, record)
+    closed = admit.first_closed(record, gather(scheduler, tx, [record]))
+    if closed is not None and closed.status in states.TERMINAL:
+        return _end(scheduler, tx, chronicle, record, closed)
+    denied = _reason_to_deny(scheduler, tx, record, closed)
     if denied is None:
         lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
         row = {name: getattr(record, name) for name in _CANDIDATE}
@@ -115,12 +118,25 @@ _CANDIDATE = (
 )
 
 
+def _end(
+    scheduler: Scheduler,
+    tx: Transaction,
+    chronicle: Chronicle,
+    record: JobRecord,
+    closed: Closed,
+) -> Denied:
+    """A claimed job that can never start ends here; asking again finds that it has ended."""
+    ended = Ended(record=record, status=closed.status, reason=closed.reason, retry=False)
+    settle.settle(scheduler, tx, chronicle, ended=[ended])
+    chronicle.write()
+    return Denied(retry_after_ms=0, reason=closed.detail)
+
+
 def _reason_to_deny(
-    scheduler: Scheduler, tx: Transaction, record: JobRecord
+    scheduler: Scheduler, tx: Transaction, record: JobRecord, closed: Closed | None
 ) -> tuple[str, str, float] | None:
     """Which gate is closed for a claimed job, with how full the fullest limit is."""
-    facts = gather(scheduler, tx, [record])
-    if closed := admit.first_closed(record, facts):
+    if closed is not None:
         return closed.kind, closed.detail, 1.0
     lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
     rooms = limits.rooms(tx, scheduler.concurrency)
@@ -131,7 +147,7 @@ def _reason_to_deny(
             closed.detail,
             max(_fullness(rooms[name]) for name in uses if name in rooms),
         )
-    if closed := pause.check(lane, limits.pauses(tx), None):
+    if closed := pause.check(lane, limits.pauses(tx), reservations.waiting_holder(tx)):
         return closed.kind, closed.detail, 1.0
     return None
 

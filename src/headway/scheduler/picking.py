@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from headway.domain import states
+from headway.domain.gates import Closed
 from headway.domain.gates import limits as limits_gate
 from headway.domain.jobs import Lane, Terms
 from headway.domain.workers import Abilities
@@ -136,25 +137,38 @@ class Picker:
         for row in rows:
             candidate = _candidate(row, every_lane[row["lane_id"]])
             uses = self._uses_of(candidate)
-            fits = limits_gate.check(uses, self._rooms) is None
-            if fits and row["lane_id"] in lanes and row["status"] == states.QUEUED:
+            closed = limits_gate.check(uses, self._rooms)
+            if closed is not None:
+                self._keep_back(uses, closed)
+            elif row["lane_id"] in lanes and row["status"] == states.QUEUED:
                 startable.append(candidate)
-            for name, amount in uses.items():
-                if not fits:
-                    self._rooms[name] = self._rooms[name].keep_back(amount)
         return startable
 
+    def _keep_back(self, uses: Mapping[str, int], closed: Closed) -> None:
+        """Of the limits that are full, what the job needs; nothing for one that can never fit."""
+        for name, amount in uses.items():
+            if not closed.forever and not self._rooms[name].has_space(amount):
+                self._rooms[name] = self._rooms[name].keep_back(amount)
+
     def _in_order(self, lanes: Mapping[int, Lane]) -> Iterator[Candidate]:
+        if self._request.only_job is not None:
+            return self._only(self._request.only_job, lanes)
         streams = [self._lane_in_order(lane_id, lane) for lane_id, lane in lanes.items()]
-        merged = heapq.merge(*streams, key=lambda candidate: candidate.order)
-        only = self._request.only_job
-        return merged if only is None else (one for one in merged if one.row["number"] == only)
+        return heapq.merge(*streams, key=lambda candidate: candidate.order)
+
+    def _only(self, number: int, lanes: Mapping[int, Lane]) -> Iterator[Candidate]:
+        """The one job that this worker is there for, if it may start."""
+        for row in self._tx.rows("job_records", numbers=records.listed([number])):
+            if row["status"] == states.QUEUED and row["due_at"] is None and row["lane_id"] in lanes:
+                yield _candidate(row, lanes[row["lane_id"]])
 
     def _lane_in_order(self, lane_id: int, lane: Lane) -> Iterator[Candidate]:
         """The jobs of a lane, page by page."""
         skip, count = 0, self._count
         while rows := self._tx.rows("lane_heads", lane_id=lane_id, count=count, skip=skip):
             for row in rows:
+                if lane_id in self._closed:
+                    return
                 yield _candidate(row, lane)
             if len(rows) < count:
                 return

@@ -1,10 +1,10 @@
 """Looking at what cannot notify: files, branches and plug-ins that jobs wait on."""
 
-from headway.domain import artifacts
+from headway.domain import artifacts, errors
 from headway.scheduler import settle
 from headway.scheduler.facts import HEAD
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records
+from headway.storage import records
 from headway.storage.events import Chronicle
 from headway.storage.transaction import Transaction
 
@@ -22,20 +22,12 @@ def probe(scheduler: Scheduler) -> None:
 
 def _may_have_come(scheduler: Scheduler, what: str) -> bool:
     if what.startswith(HEAD):
-        branch = what[len(HEAD) :]
-        return any(
-            scheduler.workspace.head_matches(branch, commit)
-            for commit in scheduler.store.read(lambda tx: _pinned_commits(tx, what))
-        )
-    return scheduler.workspace.has(artifacts.parse(what, scheduler.kinds).probe)
-
-
-def _pinned_commits(tx: Transaction, what: str) -> set[str]:
-    numbers = [
-        row["job_number"] for row in tx.rows("watchers", whats=records.listed([what]), count=BATCH)
-    ]
-    pins = [record.terms.pinned_head for record in jobs.read(tx, numbers)]
-    return {pin.commit for pin in pins if pin is not None}
+        branch, _, commit = what[len(HEAD) :].rpartition(":")
+        return scheduler.workspace.head_matches(branch, commit)
+    try:
+        return scheduler.workspace.has(artifacts.parse(what, scheduler.kinds).probe)
+    except errors.InvalidArtifact:
+        return False
 
 
 def _admit(scheduler: Scheduler, tx: Transaction, whats: list[str]) -> int:

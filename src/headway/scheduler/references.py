@@ -20,6 +20,7 @@ class Submitted(msgspec.Struct, frozen=True, kw_only=True):
 
     number: int
     job_id: str
+    chain: int = 0
     created: bool = True
     deduplicated: bool = False
 
@@ -72,7 +73,8 @@ def _refs(
                     "ref", f"two jobs of the batch are called {request.ref!r}"
                 )
             job = plans.get(place) or found[place]
-            refs[REF + request.ref] = (job.job_id, job.number)
+            chain = job.chain if isinstance(job, Submitted) and job.chain else job.number
+            refs[REF + request.ref] = (job.job_id, chain)
     for request in wanted:
         for target, _ in _targets(request):
             if target.startswith(REF) and target not in refs:

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from headway.domain import moments
+from headway.domain.jobs import Approval
 from headway.scheduler.insert import NewJob
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
@@ -35,6 +36,7 @@ def retry_job(
         retry_of=failed.number,
         attempt=failed.attempt + 1,
         generation=failed.generation,
+        approved=failed.approval is Approval.APPROVED,
         template_id=failed.template_id,
         schedule_id=failed.schedule_id,
         fire_time=failed.fire_time,

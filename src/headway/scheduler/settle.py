@@ -110,6 +110,7 @@ def _record_ends(
 
 
 def _end_row(tx: Transaction, one: Ended, decision: retries.Decision) -> dict[str, Any]:
+    states.check(one.record.number, one.record.status, one.status)
     reason = one.reason
     return {
         "number": one.record.number,
@@ -177,9 +178,11 @@ def _tell_consumers(tx: Transaction, final: Sequence[Ended]) -> set[int]:
         name for one in final if one.status in states.FAILURE for name in one.record.terms.produces
     ]
     tx.many("put_marker", _markers(tx, final))
-    if gone := [name for name in lost if name.startswith(MARKER)]:
+    ran = [one for one in final if one.status in states.FAILURE and one.run_id is not None]
+    gone = [name for one in ran for name in one.record.terms.produces if name.startswith(MARKER)]
+    if gone:
         tx.do("remove_markers", artifacts=records.listed(gone))
-    names = [*made, *lost, *(f"job:{one.record.job_id}" for one in final)]
+    names = [*made, *lost, *(f"job:{job_id}" for job_id in _names(tx, final))]
     return {
         row["job_number"] for row in tx.rows("waiting_consumers", artifacts=records.listed(names))
     }
@@ -189,10 +192,18 @@ def _markers(tx: Transaction, final: Sequence[Ended]) -> Iterable[dict[str, Any]
     return [
         {"artifact": name, "job_number": one.record.number, "created_at": tx.now_ms}
         for one in final
-        if one.status in states.SUCCESS
+        if one.status is states.SUCCEEDED
         for name in one.record.terms.produces
         if name.startswith(MARKER)
     ]
+
+
+def _names(tx: Transaction, final: Sequence[Ended]) -> set[str]:
+    """The ids under which these jobs may be needed: their own, and those of their chain."""
+    own = {one.record.job_id for one in final}
+    chains = {one.record.chain for one in final if one.record.retry_of is not None}
+    links = tx.rows("chain_links", chains=records.listed(chains)) if chains else ()
+    return own | {row["job_id"] for row in links}
 
 
 def _free_locks(tx: Transaction, ended: Sequence[Ended]) -> set[int]:

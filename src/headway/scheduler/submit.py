@@ -149,7 +149,13 @@ def _refuse_twins(wanted: Sequence[JobRequest]) -> None:
 
 def _old(tx: Transaction, number: int, *, deduplicated: bool) -> Submitted:
     job = jobs.read(tx, [number])[0]
-    return Submitted(number=number, job_id=job.job_id, created=False, deduplicated=deduplicated)
+    return Submitted(
+        number=number,
+        job_id=job.job_id,
+        chain=abs(job.chain),
+        created=False,
+        deduplicated=deduplicated,
+    )
 
 
 def request_hash(request: JobRequest) -> str:

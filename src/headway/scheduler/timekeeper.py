@@ -7,11 +7,12 @@ while a job waits on them.
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from datetime import datetime
 
 from headway.domain import moments
-from headway.scheduler import direct, leases, probes, settle, trigger
+from headway.scheduler import direct, leases, lock_lines, probes, settle, trigger
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits
 from headway.storage.events import Chronicle
@@ -39,6 +40,7 @@ class Timekeeper:
         self._started_at = scheduler.clock.now()
         self._poke = threading.Event()
         self._stopping = False
+        self._look_at = 0.0
         self._stop_listening = scheduler.store.wakeups.listen(DUE, self._poke.set)
         self._thread = threading.Thread(target=self._loop, name="headway-timekeeper", daemon=True)
 
@@ -58,11 +60,17 @@ class Timekeeper:
             self._poke.clear()
             try:
                 wait_s = run_due(self._scheduler, self._started_at)
+                self._look_over_locks()
             except Exception:
                 log.exception("something that was due could not be done; it is tried again")
                 wait_s = 1.0
             if wait_s > 0:
                 self._poke.wait(min(wait_s, SAFETY_POLL_S))
+
+    def _look_over_locks(self) -> None:
+        if time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + SAFETY_POLL_S
+            lock_lines.look_over(self._scheduler)
 
 
 def run_due(scheduler: Scheduler, started_at: datetime) -> float:

@@ -134,7 +134,7 @@ ORDER BY priority DESC, position, number LIMIT :count OFFSET :skip;
 -- Jobs that a full limit has kept waiting since before a moment, the longest first.
 SELECT number, job_id, lane_id, payload_id, priority, position, terms, attempt, generation, gated, dedup_key,
     created_at, queued_at, limited_since, waited_on, status
-FROM jobs WHERE limited_since <= :before ORDER BY limited_since, number LIMIT :count;
+FROM jobs WHERE limited_since <= :before AND finished_at IS NULL ORDER BY limited_since, number LIMIT :count;
 
 -- name: limit_reached
 -- A job at the head of its lane met a full limit.
@@ -157,7 +157,7 @@ WHERE number = :number;
 -- The job has ended.
 UPDATE jobs SET status = r.status, finished_at = r.finished_at, exit_code = r.exit_code,
     retry_state = r.retry_state, progress = coalesce(r.progress, jobs.progress), wait_kind = r.wait_kind,
-    wait_detail = r.wait_detail, due_at = NULL, claim_expires_at = NULL,
+    wait_detail = r.wait_detail, due_at = NULL, claim_expires_at = NULL, limited_since = NULL,
     started_at = coalesce(jobs.started_at, r.started_at), run_id = coalesce(r.run_id, jobs.run_id)
 FROM json_to_recordset(CAST(:rows AS json)) AS r (
     number bigint, status text, finished_at bigint, exit_code bigint, retry_state text, progress text,

@@ -128,7 +128,7 @@ ORDER BY priority DESC, position, number LIMIT :count OFFSET :skip;
 -- Jobs that a full limit has kept waiting since before a moment, the longest first.
 SELECT number, job_id, lane_id, payload_id, priority, position, terms, attempt, generation, gated, dedup_key,
     created_at, queued_at, limited_since, waited_on, status
-FROM jobs WHERE limited_since <= :before ORDER BY limited_since, number LIMIT :count;
+FROM jobs WHERE limited_since <= :before AND finished_at IS NULL ORDER BY limited_since, number LIMIT :count;
 
 -- name: limit_reached
 -- A job at the head of its lane met a full limit.
@@ -150,7 +150,8 @@ WHERE number = :number;
 -- The job has ended.
 UPDATE jobs SET status = :status, finished_at = :finished_at, exit_code = :exit_code,
     retry_state = :retry_state, progress = coalesce(:progress, progress), wait_kind = :wait_kind,
-    wait_detail = :wait_detail, due_at = NULL, claim_expires_at = NULL, started_at = coalesce(started_at, :started_at),
+    wait_detail = :wait_detail, due_at = NULL, claim_expires_at = NULL, limited_since = NULL,
+    started_at = coalesce(started_at, :started_at),
     run_id = coalesce(:run_id, run_id)
 WHERE number = :number;
 

@@ -60,3 +60,16 @@ ORDER BY priority DESC, position, job_number LIMIT :count;
 -- name: count_lock_waiters
 -- How many jobs wait for each lock.
 SELECT key, count(*) AS count FROM lock_waiters GROUP BY key;
+
+-- name: free_locks_with_waiters
+-- Locks that jobs wait for although nobody holds them: one index seek for each lock.
+WITH RECURSIVE found (key) AS (
+    SELECT min(key) FROM lock_waiters
+    UNION ALL
+    SELECT (SELECT min(key) FROM lock_waiters WHERE key > found.key) FROM found WHERE found.key IS NOT NULL
+)
+SELECT key FROM found WHERE key IS NOT NULL AND NOT EXISTS (SELECT 1 FROM locks WHERE locks.key = found.key);
+
+-- name: some_waiters
+-- Some of those who wait for these locks.
+SELECT DISTINCT job_number FROM lock_waiters WHERE key IN (SELECT value FROM json_each(:keys)) LIMIT :count;

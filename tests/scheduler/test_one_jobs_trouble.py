@@ -1,0 +1,157 @@
+"""One job's trouble stays its own: nobody else is stopped or overtaken by it."""
+
+import dataclasses
+
+from tests.helpers import MovableClock, claim, finish, job, submit
+
+from headway.domain import artifacts
+from headway.domain.requests import JobPatch
+from headway.domain.runs import RunStatus
+from headway.domain.states import JobStatus
+from headway.scheduler import (
+    approvals,
+    cancel,
+    direct,
+    leases,
+    limit_control,
+    lock_lines,
+    queue_control,
+    timekeeper,
+)
+from headway.scheduler.leases import Denied
+from headway.scheduler.scheduler import Scheduler
+
+
+def numbers(scheduler: Scheduler, count: int = 10) -> list[int]:
+    return [one.number for one in claim(scheduler, count)]
+
+
+def test_a_job_larger_than_a_limit_does_not_stop_the_queue(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, cost_units=200)
+    assert numbers(scheduler) == []
+    clock.move(301)
+    submit(scheduler)
+    assert numbers(scheduler) == [2]
+
+
+def test_a_starved_job_that_was_cancelled_keeps_nothing_back(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, cost_units=60)
+    running = claim(scheduler)
+    submit(scheduler, cost_units=60)
+    assert numbers(scheduler) == []
+    clock.move(301)
+    scheduler.store.write(lambda tx: cancel.cancel(scheduler, tx, 2))
+    submit(scheduler, cost_units=40)
+    assert numbers(scheduler) == [3]
+    finish(scheduler, running)
+
+
+def test_a_job_that_waits_for_its_rate_holds_no_other_limit(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    scheduler.store.write(
+        lambda tx: limit_control.put(scheduler, tx, "type:mail", size=None, rate="1/h")
+    )
+    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, "global", size=1, rate=None))
+    submit(scheduler, "mail")
+    finish(scheduler, claim(scheduler))
+    submit(scheduler, "mail")
+    assert numbers(scheduler) == []
+    clock.move(301)
+    submit(scheduler, "story")
+    assert numbers(scheduler) == [3]
+
+
+def test_a_lock_that_the_first_in_line_cannot_use_goes_to_the_next(scheduler: Scheduler) -> None:
+    submit(scheduler, locks=["a"])
+    submit(scheduler, locks=["b"])
+    holds_a, _ = claim(scheduler, 2)
+    submit(scheduler, locks=["a", "b"])
+    submit(scheduler, locks=["a"])
+    finish(scheduler, holds_a)
+    lock_lines.look_over(scheduler)
+    assert numbers(scheduler) == [4]
+
+
+def test_a_lock_is_not_lost_with_a_job_that_is_put_off(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, locks=["a"])
+    holder = claim(scheduler)
+    submit(scheduler, locks=["a"])
+    submit(scheduler, locks=["a"])
+    finish(scheduler, holder)
+    later = JobPatch(scheduled_for=clock.now().replace(year=2036))
+    scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, 2, later))
+    lock_lines.look_over(scheduler)
+    assert numbers(scheduler) == [3]
+
+
+def test_a_kind_of_artifact_that_is_gone_stops_only_its_own_job(scheduler: Scheduler) -> None:
+    known = dataclasses.replace(scheduler, kinds=artifacts.kinds(["bucket"]))
+    submit(known, needs=["bucket:x"], missing_producer="wait")
+    submit(scheduler)
+    timekeeper.run_due(scheduler, scheduler.clock.now())
+    assert numbers(scheduler) == [2]
+    assert job(scheduler, 1).status is JobStatus.WAITING_ON_DEPS
+
+
+def test_a_job_that_is_needed_itself_is_waited_for_through_its_retries(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler)
+    submit(scheduler, needs=["job:1"])
+    assert job(scheduler, 2).status is JobStatus.WAITING_ON_DEPS
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    assert job(scheduler, 2).status is JobStatus.WAITING_ON_DEPS
+    clock.move(11)
+    timekeeper.run_due(scheduler, clock.now())
+    finish(scheduler, claim(scheduler))
+    assert numbers(scheduler) == [2]
+
+
+def test_a_producer_that_never_ran_takes_nothing_away(scheduler: Scheduler) -> None:
+    submit(scheduler, produces=["custom:m:1"])
+    finish(scheduler, claim(scheduler))
+    submit(scheduler, produces=["custom:m:1"])
+    submit(scheduler, needs=["custom:m:1"])
+    scheduler.store.write(lambda tx: cancel.cancel(scheduler, tx, 2))
+    assert numbers(scheduler) == [3]
+
+
+def test_a_retry_of_an_approved_job_needs_no_second_word(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, approval=True)
+    scheduler.store.write(lambda tx: approvals.approve(scheduler, tx, 1, actor="ann"))
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    clock.move(11)
+    timekeeper.run_due(scheduler, clock.now())
+    assert numbers(scheduler) == [2]
+
+
+def test_a_claimed_job_waits_for_a_direct_request_too(scheduler: Scheduler) -> None:
+    submit(scheduler)
+    (claimed,) = claim(scheduler, lease=False)
+    scheduler.store.write(lambda tx: direct.reserve(scheduler, tx, "somebody", None))
+    worker_id = job(scheduler, 1).worker_id or ""
+    answer = scheduler.store.write(
+        lambda tx: leases.request(scheduler, tx, claimed.job_id, worker_id, None)
+    )
+    assert isinstance(answer, Denied)
+    assert answer.reason == "the next slot is reserved by somebody"
+
+
+def test_a_claimed_job_that_can_never_start_ends(scheduler: Scheduler) -> None:
+    made = scheduler.workspace.root / "f"
+    made.touch()
+    submit(scheduler, needs=["file:f"])
+    (claimed,) = claim(scheduler, lease=False)
+    made.unlink()
+    worker_id = job(scheduler, 1).worker_id or ""
+    scheduler.store.write(lambda tx: leases.request(scheduler, tx, claimed.job_id, worker_id, None))
+    assert job(scheduler, 1).status is JobStatus.BLOCKED_BY_DEPENDENCY
