@@ -2,22 +2,27 @@
 
 import dataclasses
 
-from tests.helpers import MovableClock, claim, finish, job, submit
+from tests.helpers import MovableClock, claim, event_kinds, finish, job, submit
 
 from headway.domain import artifacts
-from headway.domain.requests import JobPatch
+from headway.domain.groups import GroupMode
+from headway.domain.jobs import RetryPolicy
+from headway.domain.requests import BatchJobRequest, JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.scheduler import (
     approvals,
     cancel,
     direct,
+    groups,
     leases,
     limit_control,
     lock_lines,
     queue_control,
     timekeeper,
 )
+from headway.scheduler import submit as submitting
+from headway.scheduler.groups import GroupRequest
 from headway.scheduler.leases import Denied
 from headway.scheduler.scheduler import Scheduler
 
@@ -155,3 +160,30 @@ def test_a_claimed_job_that_can_never_start_ends(scheduler: Scheduler) -> None:
     worker_id = job(scheduler, 1).worker_id or ""
     scheduler.store.write(lambda tx: leases.request(scheduler, tx, claimed.job_id, worker_id, None))
     assert job(scheduler, 1).status is JobStatus.BLOCKED_BY_DEPENDENCY
+
+
+def test_two_groups_that_end_at_once_are_both_marked(scheduler: Scheduler) -> None:
+    def member() -> BatchJobRequest:
+        return BatchJobRequest(job_type="work", retry_policy=RetryPolicy(max_attempts=0))
+
+    mode = GroupMode.PARALLEL
+    stopped = GroupRequest(jobs=[member(), member()], mode=mode)
+    single = GroupRequest(jobs=[member()], mode=mode)
+    scheduler.store.write(lambda tx: groups.create(scheduler, tx, stopped))
+    scheduler.store.write(lambda tx: groups.create(scheduler, tx, single))
+    first, second, other = claim(scheduler, 3)
+    finish(scheduler, [first, other], RunStatus.FAILED)
+    finish(scheduler, second, RunStatus.FAILED)
+    assert event_kinds(scheduler).count("group.ended") == 2
+
+
+def test_a_batch_may_come_after_a_job_whose_retry_it_found(scheduler: Scheduler) -> None:
+    submit(scheduler, unique_key="u")
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    wanted = [
+        BatchJobRequest(job_type="work", ref="a", unique_key="u"),
+        BatchJobRequest(job_type="work", after=("ref:a",)),
+    ]
+    made = scheduler.store.write(lambda tx: submitting.submit_all(scheduler, tx, wanted))
+    assert made[0].deduplicated
+    assert job(scheduler, made[1].number).status is JobStatus.WAITING_ON_DEPS
