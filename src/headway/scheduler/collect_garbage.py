@@ -74,7 +74,7 @@ def _removable(tx: Transaction, chains: Collection[int], until: int) -> list[Job
     if not chains:
         return []
     both = records.listed([*chains, *(-chain for chain in chains)])
-    links = [records.job(row) for row in tx.rows("chain_members", chains=both)]
+    links = tx.values(JobRecord, "chain_members", chains=both)
     kept = {
         abs(link.chain) for link in links if link.finished_at is None or link.finished_at > until
     }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def is_duplicate(tx: Transaction, candidate: "Candidate") -> bool:
     """Whether a job with the same key succeeded inside the window."""
-    key, window_s = candidate.row["dedup_key"], candidate.terms.dedup_window_s or 0
+    key, window_s = candidate.job.dedup_key, candidate.job.terms.dedup_window_s or 0
     since = tx.now_ms - int(window_s * 1000)
     windows = records.listed([{"dedup_key": key, "since": since}])
     return bool(tx.rows("succeeded_since", windows=windows))
@@ -30,7 +30,7 @@ def skip(
 ) -> None:
     """End the jobs as SKIPPED, each with a run that says why."""
     ended = []
-    for record in jobs.read(tx, [one.row["number"] for one in duplicates]):
+    for record in jobs.read(tx, [one.job.number for one in duplicates]):
         window = record.terms.dedup_window_s or 0
         error = f"a job with dedup key {record.dedup_key!r} succeeded in the last {window:g} s"
         run_id = scheduler.new_id(tx.now)

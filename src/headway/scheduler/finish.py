@@ -63,9 +63,12 @@ def finish(
 
 def _observe(scheduler: Scheduler, tx: Transaction, ended: Sequence[JobRecord]) -> None:
     lanes = jobs.lanes(tx, {one.lane_id for one in ended}) if ended else {}
+    spans: dict[str, list[float]] = {}
     for one in ended:
-        ran_s = (tx.now_ms - (one.started_at or tx.now_ms)) / 1000
-        scheduler.seen.run_time.add(lanes[one.lane_id].job_type, ran_s)
+        ran_ms = tx.now_ms - (one.started_at or tx.now_ms)
+        spans.setdefault(lanes[one.lane_id].job_type, []).append(ran_ms / 1000)
+    for job_type, seconds in spans.items():
+        scheduler.seen.run_time.add(job_type, seconds)
 
 
 def status_of(record: JobRecord, outcome: Outcome) -> JobStatus:
@@ -86,22 +89,24 @@ def close_runs(
 ) -> None:
     """Write the outcomes down; a run that has ended is never touched again."""
     tx.many(
-        "close_run",
-        [
-            {
-                "run_id": one.run_id,
-                "run_status": outcome.status.value,
-                "finished_at": tx.now_ms,
-                "exit_code": outcome.exit_code,
-                "error": outcome.error,
-                "result": None if outcome.result is None else codec.dump(outcome.result),
-                "artifacts": codec.dump(outcome.artifacts) if outcome.artifacts else None,
-                "lease_state": lease_state.value,
-                "report_hash": report_hash(outcome),
-            }
-            for one, outcome in ended
-        ],
+        "close_runs",
+        records.grouped(
+            ((one.run_id, _closed(tx, outcome, lease_state)) for one, outcome in ended), "run_ids"
+        ),
     )
+
+
+def _closed(tx: Transaction, outcome: Outcome, lease_state: LeaseState) -> dict[str, Any]:
+    return {
+        "run_status": outcome.status.value,
+        "finished_at": tx.now_ms,
+        "exit_code": outcome.exit_code,
+        "error": outcome.error,
+        "result": None if outcome.result is None else codec.dump(outcome.result),
+        "artifacts": codec.dump(outcome.artifacts) if outcome.artifacts else None,
+        "lease_state": lease_state.value,
+        "report_hash": report_hash(outcome),
+    }
 
 
 def report_hash(outcome: Outcome) -> str | None:

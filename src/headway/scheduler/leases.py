@@ -79,8 +79,7 @@ def request(
     denied = _reason_to_deny(scheduler, tx, record, closed)
     if denied is None:
         lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
-        row = {name: getattr(record, name) for name in _CANDIDATE}
-        candidate = Candidate(row=row, lane_id=record.lane_id, lane=lane, terms=record.terms)
+        candidate = Candidate(job=record, lane=lane)
         wanted = ClaimRequest(worker_id=worker_id, abilities=Abilities(), ttl_s=ttl_s)
         started = start.start(scheduler, tx, chronicle, wanted, [candidate])[0]
         chronicle.write()
@@ -103,19 +102,6 @@ def request(
     return Denied(
         retry_after_ms=leases.back_off_ms(record.denials, fullness, jitter), reason=reason
     )
-
-
-_CANDIDATE = (
-    "number",
-    "job_id",
-    "payload_id",
-    "priority",
-    "position",
-    "attempt",
-    "generation",
-    "created_at",
-    "queued_at",
-)
 
 
 def _end(

@@ -5,6 +5,7 @@ Kept in memory only, for the metrics of this process; the database holds everyth
 
 import bisect
 import threading
+from collections.abc import Sequence
 
 BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600)
 
@@ -17,13 +18,13 @@ class Histogram:
         self.counts: dict[str, list[int]] = {}
         self.sums: dict[str, float] = {}
 
-    def add(self, label: str, seconds: float) -> None:
-        """One more."""
-        seconds = max(0.0, seconds)
+    def add(self, label: str, spans: Sequence[float]) -> None:
+        """Some more, in seconds; a clock that was set back makes no time negative."""
         with self._lock:
             counts = self.counts.setdefault(label, [0] * (len(BUCKETS_S) + 1))
-            counts[bisect.bisect_left(BUCKETS_S, seconds)] += 1
-            self.sums[label] = self.sums.get(label, 0.0) + seconds
+            for seconds in spans:
+                counts[bisect.bisect_left(BUCKETS_S, seconds)] += 1
+            self.sums[label] = self.sums.get(label, 0.0) + max(0.0, sum(spans))
 
     def cumulative(self, label: str) -> list[tuple[str, float]]:
         """How many were at most as large as each bucket."""

@@ -9,13 +9,14 @@ import msgspec
 from headway.domain import states
 from headway.domain.gates import Closed
 from headway.domain.gates import limits as limits_gate
-from headway.domain.jobs import Lane, Terms
+from headway.domain.jobs import Lane
 from headway.domain.workers import Abilities
 from headway.scheduler import admit, dedup
 from headway.scheduler.facts import Facts
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, jobs, limits, records
-from headway.storage.transaction import Row, Transaction
+from headway.storage import codec, jobs, limits
+from headway.storage.records import Head
+from headway.storage.transaction import Transaction
 
 MOST_PER_CLAIM = 1000
 MOST_REFUSED = 1000
@@ -27,15 +28,8 @@ MOST_STARVED = 100
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A job at the head of its lane."""
 
-    row: Row
-    lane_id: int
+    job: Head
     lane: Lane
-    terms: Terms
-
-    @property
-    def order(self) -> tuple[int, int, int]:
-        """Where the job stands in the queue: smaller goes first."""
-        return (-self.row["priority"], self.row["position"], self.row["number"])
 
 
 class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +74,7 @@ class Picker:
             if not self._consider(candidate):
                 return self.picked
         for candidate in self._in_order(lanes):
-            if candidate.row["number"] in self._seen or candidate.lane_id in self._closed:
+            if candidate.job.number in self._seen or candidate.job.lane_id in self._closed:
                 continue
             if not self._consider(candidate):
                 break
@@ -88,14 +82,14 @@ class Picker:
 
     def _consider(self, candidate: Candidate) -> bool:
         """Take the candidate or pass over it; False when the claim is full."""
-        self._seen.add(candidate.row["number"])
+        self._seen.add(candidate.job.number)
         uses = self._uses_of(candidate)
         if self._request.lease and limits_gate.check(uses, self._rooms) is not None:
-            self._closed.add(candidate.lane_id)
+            self._closed.add(candidate.job.lane_id)
             self.picked.limited.append(candidate)
-        elif candidate.row["gated"] and not self._is_still_open(candidate):
-            self.picked.refused.append(candidate.row["number"])
-        elif candidate.row["dedup_key"] and dedup.is_duplicate(self._tx, candidate):
+        elif candidate.job.gated and not self._is_still_open(candidate):
+            self.picked.refused.append(candidate.job.number)
+        elif candidate.job.dedup_key and dedup.is_duplicate(self._tx, candidate):
             self.picked.skipped.append(candidate)
         else:
             self._take(candidate, uses)
@@ -109,15 +103,15 @@ class Picker:
 
     def _uses_of(self, candidate: Candidate) -> Mapping[str, int]:
         """What a job of this lane uses of the limits that are defined."""
-        if candidate.lane_id not in self._uses:
+        if candidate.job.lane_id not in self._uses:
             uses = self._scheduler.concurrency.uses(candidate.lane)
             known = {name: amount for name, amount in uses.items() if name in self._rooms}
-            self._uses[candidate.lane_id] = known
-        return self._uses[candidate.lane_id]
+            self._uses[candidate.job.lane_id] = known
+        return self._uses[candidate.job.lane_id]
 
     def _is_still_open(self, candidate: Candidate) -> bool:
         """Look once more at what may have changed since admission: artifacts, branches, locks."""
-        record = jobs.read(self._tx, [candidate.row["number"]])[0]
+        record = jobs.read(self._tx, [candidate.job.number])[0]
         self._facts.load([record])
         closed = admit.first_closed(record, self._facts)
         if closed is None:
@@ -131,16 +125,16 @@ class Picker:
         if not self._request.lease or self._request.only_job is not None:
             return []
         before = self._tx.now_ms - int(self._scheduler.rules.starvation_s * 1000)
-        rows = self._tx.rows("starved_jobs", before=before, count=MOST_STARVED)
-        every_lane = jobs.lanes(self._tx, {row["lane_id"] for row in rows}) if rows else {}
+        heads = self._tx.values(Head, "starved_jobs", before=before, count=MOST_STARVED)
+        every_lane = jobs.lanes(self._tx, {job.lane_id for job in heads}) if heads else {}
         startable = []
-        for row in rows:
-            candidate = _candidate(row, every_lane[row["lane_id"]])
+        for job in heads:
+            candidate = Candidate(job=job, lane=every_lane[job.lane_id])
             uses = self._uses_of(candidate)
             closed = limits_gate.check(uses, self._rooms)
             if closed is not None:
                 self._keep_back(uses, closed)
-            elif row["lane_id"] in lanes and row["status"] == states.QUEUED:
+            elif job.lane_id in lanes and job.status is states.QUEUED:
                 startable.append(candidate)
         return startable
 
@@ -154,42 +148,37 @@ class Picker:
         if self._request.only_job is not None:
             return self._only(self._request.only_job, lanes)
         streams = [self._lane_in_order(lane_id, lane) for lane_id, lane in lanes.items()]
-        return heapq.merge(*streams, key=lambda candidate: candidate.order)
+        return heapq.merge(*streams, key=lambda candidate: candidate.job.order)
 
     def _only(self, number: int, lanes: Mapping[int, Lane]) -> Iterator[Candidate]:
         """The one job that this worker is there for, if it may start."""
-        for row in self._tx.rows("job_records", numbers=records.listed([number])):
-            if row["status"] == states.QUEUED and row["due_at"] is None and row["lane_id"] in lanes:
-                yield _candidate(row, lanes[row["lane_id"]])
+        for job in jobs.read(self._tx, [number]):
+            if job.status is states.QUEUED and job.due_at is None and job.lane_id in lanes:
+                yield Candidate(job=job, lane=lanes[job.lane_id])
 
     def _lane_in_order(self, lane_id: int, lane: Lane) -> Iterator[Candidate]:
         """The jobs of a lane, page by page."""
         skip, count = 0, self._count
-        while rows := self._tx.rows("lane_heads", lane_id=lane_id, count=count, skip=skip):
-            for row in rows:
+        while heads := self._tx.values(Head, "lane_heads", lane_id=lane_id, count=count, skip=skip):
+            for job in heads:
                 if lane_id in self._closed:
                     return
-                yield _candidate(row, lane)
-            if len(rows) < count:
+                yield Candidate(job=job, lane=lane)
+            if len(heads) < count:
                 return
-            skip += len(rows)
+            skip += len(heads)
             count = min(2 * count, MOST_PER_CLAIM)
-
-
-def _candidate(row: Row, lane: Lane) -> Candidate:
-    terms = codec.load_terms(row["terms"])
-    return Candidate(row=row, lane_id=row["lane_id"], lane=lane, terms=terms)
 
 
 def note_limited(tx: Transaction, limited: Sequence[Candidate]) -> None:
     """Remember since when the head of a lane has met a full limit."""
     rows = []
     for candidate in limited:
-        if candidate.row["limited_since"] is None:
-            kinds = records.words(candidate.row["waited_on"])
+        if candidate.job.limited_since is None:
+            kinds = candidate.job.waited_on
             rows.append(
                 {
-                    "number": candidate.row["number"],
+                    "number": candidate.job.number,
                     "since": tx.now_ms,
                     "waited_on": codec.dump(kinds if "limits" in kinds else (*kinds, "limits")),
                 }

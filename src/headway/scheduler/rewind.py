@@ -66,7 +66,7 @@ def _retry_set(tx: Transaction, root: JobRecord) -> _RetrySet:
 
 
 def _links(tx: Transaction, chains: Collection[int]) -> list[JobRecord]:
-    return [records.job(row) for row in tx.rows("chain_members", chains=records.listed(chains))]
+    return tx.values(JobRecord, "chain_members", chains=records.listed(chains))
 
 
 def _followers(tx: Transaction, chains: Collection[int]) -> Iterable[int]:
@@ -133,9 +133,8 @@ def _make_history(tx: Transaction, chronicle: Chronicle, retries: Sequence[JobRe
     tx.many("leave_chain", [{"number": record.number} for record in retries])
 
 
-def _cancelled(tx: Transaction, record: JobRecord) -> dict[str, object]:
-    return {
-        "number": record.number,
+def _cancelled(tx: Transaction, record: JobRecord) -> tuple[int, dict[str, object]]:
+    return record.number, {
         "status": states.CANCELLED,
         "finished_at": tx.now_ms,
         "exit_code": None,

@@ -109,11 +109,10 @@ def _record_ends(
         tx.do("remove_watches", numbers=records.listed(watching))
 
 
-def _end_row(tx: Transaction, one: Ended, decision: retries.Decision) -> dict[str, Any]:
+def _end_row(tx: Transaction, one: Ended, decision: retries.Decision) -> tuple[int, dict[str, Any]]:
     states.check(one.record.number, one.record.status, one.status)
     reason = one.reason
-    return {
-        "number": one.record.number,
+    return one.record.number, {
         "status": one.status.value,
         "finished_at": tx.now_ms,
         "exit_code": one.exit_code,
@@ -122,7 +121,7 @@ def _end_row(tx: Transaction, one: Ended, decision: retries.Decision) -> dict[st
         "wait_kind": reason.kind if reason else None,
         "wait_detail": reason.detail if reason else None,
         "started_at": one.started_at,
-        "run_id": one.run_id,
+        "run_id": None if one.run_id == one.record.run_id else one.run_id,
     }
 
 

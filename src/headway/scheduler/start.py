@@ -1,15 +1,15 @@
 """Starting jobs: status, lease and open run in one go, or none of it."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headway.domain import events, leases, states
+from headway.domain import events, leases, moments, states
 from headway.domain.leases import Lease, LeaseState
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import limits, records
+from headway.storage import codec, limits, records
 from headway.storage.events import Chronicle
 from headway.storage.transaction import DUE, Transaction
 
@@ -41,25 +41,71 @@ def start(
     if not chosen:
         return []
     ttl_s = request.ttl_s or scheduler.rules.lease_ttl_s
-    rows = [_row(scheduler, tx, one, request.worker_id, ttl_s) for one in chosen]
-    tx.many("start_job", rows)
-    tx.many("open_run", rows)
-    tx.many("grant_lease", rows)
-    for row in rows:
-        chronicle.add(
-            events.STARTED, row["number"], {"run_id": row["run_id"], "worker_id": request.worker_id}
-        )
-    for one in chosen:
-        waited_s = (tx.now_ms - (one.row["queued_at"] or one.row["created_at"])) / 1000
-        scheduler.seen.start_latency.add(one.lane.queue, waited_s)
+    run_ids = {one.job.number: scheduler.new_id(tx.now) for one in chosen}
+    numbers = records.listed(run_ids)
+    tx.do(
+        "start_jobs",
+        run_ids=codec.dump(run_ids),
+        worker_id=request.worker_id,
+        started_at=tx.now_ms,
+    )
+    tx.do("open_runs", numbers=numbers, ttl_ms=int(ttl_s * 1000))
+    spans = _grant(tx, chosen, int(ttl_s * 1000))
+    for number, run_id in run_ids.items():
+        chronicle.add(events.STARTED, number, {"run_id": run_id, "worker_id": request.worker_id})
+    _observe(scheduler, tx, chosen)
     tx.many("take_lock", [lock for one in chosen for lock in _locks(tx, one)])
-    limits.count_rates(tx, scheduler.concurrency, [(one.row["number"], one.lane) for one in chosen])
-    bodies = params_of(tx, [one.row["payload_id"] for one in chosen])
+    limits.count_rates(tx, scheduler.concurrency, [(one.job.number, one.lane) for one in chosen])
+    bodies = params_of(tx, [one.job.payload_id for one in chosen])
     tx.wake(DUE)
     return [
-        _started(one, bodies[one.row["payload_id"]], _lease(tx, one, row, ttl_s))
-        for one, row in zip(chosen, rows, strict=True)
+        _started(
+            one,
+            bodies[one.job.payload_id],
+            Lease(
+                lease_id=run_ids[one.job.number],
+                job_id=one.job.job_id,
+                worker_id=request.worker_id,
+                cost_units=one.lane.cost_units,
+                ttl_s=ttl_s,
+                granted_at=tx.now,
+                expires_at=spans[one.job.terms.timeout_s],
+                state=LeaseState.ACTIVE,
+            ),
+        )
+        for one in chosen
     ]
+
+
+def _grant(
+    tx: Transaction, chosen: "Sequence[Candidate]", ttl_ms: int
+) -> dict[float | None, datetime]:
+    """Write the leases; answers when they end, by the time-out of their jobs."""
+    by_timeout: dict[float | None, list[int]] = {}
+    for one in chosen:
+        by_timeout.setdefault(one.job.terms.timeout_s, []).append(one.job.number)
+    ends = {}
+    for timeout_s, numbers in by_timeout.items():
+        deadline = None if timeout_s is None else tx.now_ms + int(timeout_s * 1000)
+        expires_at = leases.expires_at(tx.now_ms, ttl_ms, deadline)
+        tx.do(
+            "grant_leases",
+            numbers=records.listed(numbers),
+            ttl_ms=ttl_ms,
+            expires_at=expires_at,
+            deadline=deadline,
+        )
+        ends[timeout_s] = moments.from_millis(expires_at)
+    return ends
+
+
+def _observe(scheduler: Scheduler, tx: Transaction, chosen: "Sequence[Candidate]") -> None:
+    waits: dict[str, list[float]] = {}
+    for one in chosen:
+        waited_ms = tx.now_ms - (one.job.queued_at or one.job.created_at)
+        waits.setdefault(one.lane.queue, []).append(waited_ms / 1000)
+    for queue, seconds in waits.items():
+        scheduler.seen.start_latency.add(queue, seconds)
 
 
 def claim(
@@ -77,7 +123,7 @@ def claim(
         "claim_job",
         [
             {
-                "number": one.row["number"],
+                "number": one.job.number,
                 "status": states.CLAIMED.value,
                 "worker_id": request.worker_id,
                 "claim_expires_at": expires,
@@ -90,10 +136,10 @@ def claim(
         ],
     )
     for one in chosen:
-        chronicle.add(events.CLAIMED, one.row["number"], {"worker_id": request.worker_id})
-    bodies = params_of(tx, [one.row["payload_id"] for one in chosen])
+        chronicle.add(events.CLAIMED, one.job.number, {"worker_id": request.worker_id})
+    bodies = params_of(tx, [one.job.payload_id for one in chosen])
     tx.wake(DUE)
-    started = [_started(one, bodies[one.row["payload_id"]], None) for one in chosen]
+    started = [_started(one, bodies[one.job.payload_id], None) for one in chosen]
     return [msgspec.structs.replace(one, claim_expires_at=expires) for one in started]
 
 
@@ -107,61 +153,25 @@ def params_of(tx: Transaction, payload_ids: Sequence[int]) -> dict[int, str]:
     return bodies
 
 
-def _row(
-    scheduler: Scheduler, tx: Transaction, one: "Candidate", worker_id: str, ttl_s: float
-) -> dict[str, Any]:
-    ttl_ms = int(ttl_s * 1000)
-    timeout_s = one.terms.timeout_s
-    deadline = None if timeout_s is None else tx.now_ms + int(timeout_s * 1000)
-    row = one.row
-    return {
-        "number": row["number"],
-        "run_id": scheduler.new_id(tx.now),
-        "lane_id": one.lane_id,
-        "worker_id": worker_id,
-        "attempt": row["attempt"],
-        "generation": row["generation"],
-        "payload_id": row["payload_id"],
-        "ttl_ms": ttl_ms,
-        "started_at": tx.now_ms,
-        "expires_at": leases.expires_at(tx.now_ms, ttl_ms, deadline),
-        "deadline": deadline,
-    }
-
-
 def _locks(tx: Transaction, one: "Candidate") -> list[dict[str, Any]]:
     return [
         {
             "key": lock.key,
-            "job_number": one.row["number"],
+            "job_number": one.job.number,
             "mode": lock.mode.value,
             "since": tx.now_ms,
         }
-        for lock in one.terms.locks
+        for lock in one.job.terms.locks
     ]
-
-
-def _lease(tx: Transaction, one: "Candidate", row: dict[str, Any], ttl_s: float) -> Lease:
-    left_s = (row["expires_at"] - tx.now_ms) / 1000
-    return Lease(
-        lease_id=row["run_id"],
-        job_id=one.row["job_id"],
-        worker_id=row["worker_id"],
-        cost_units=one.lane.cost_units,
-        ttl_s=ttl_s,
-        granted_at=tx.now,
-        expires_at=tx.now + timedelta(seconds=left_s),
-        state=LeaseState.ACTIVE,
-    )
 
 
 def _started(one: "Candidate", params: str, lease: Lease | None) -> Started:
     return Started(
-        number=one.row["number"],
-        job_id=one.row["job_id"],
+        number=one.job.number,
+        job_id=one.job.job_id,
         job_type=one.lane.job_type,
-        attempt=one.row["attempt"],
+        attempt=one.job.attempt,
         params=params,
-        timeout_s=one.terms.timeout_s,
+        timeout_s=one.job.terms.timeout_s,
         lease=lease,
     )

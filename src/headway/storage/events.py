@@ -1,5 +1,7 @@
 """The history as it is kept."""
 
+import itertools
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,27 +16,23 @@ class Chronicle:
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
-        self._rows: list[dict[str, Any]] = []
+        self._lines: list[tuple[str, str]] = []
 
     def add(
         self, kind: str, job_number: int | None = None, data: Mapping[str, Any] | None = None
     ) -> None:
         """One line of history."""
-        self._rows.append(
-            {
-                "at": self._tx.now_ms,
-                "kind": kind,
-                "job_number": job_number,
-                "data": codec.dump(data) if data else None,
-            }
-        )
+        said = codec.dump(data) if data else "null"
+        self._lines.append((kind, f'"{"" if job_number is None else job_number}":{said}'))
 
     def write(self) -> None:
         """Write the lines down, in the order in which they were added."""
-        if self._rows:
-            self._tx.many("insert_event", self._rows)
+        for kind, lines in itertools.groupby(self._lines, operator.itemgetter(0)):
+            together = ",".join(line for _, line in lines)
+            self._tx.do("insert_events", at=self._tx.now_ms, kind=kind, lines=f"{{{together}}}")
+        if self._lines:
             self._tx.wake(EVENTS)
-            self._rows = []
+            self._lines = []
 
 
 def after(tx: Transaction, seq: int, count: int) -> list[Event]:

@@ -1,5 +1,6 @@
 """Jobs as they are kept: insert, read, change. Nothing is decided here."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -107,7 +108,7 @@ def read(tx: Transaction, numbers: Collection[int]) -> list[JobRecord]:
     """Some jobs, by number."""
     if not numbers:
         return []
-    return [records.job(row) for row in tx.rows("job_records", numbers=records.listed(numbers))]
+    return tx.values(JobRecord, "job_records", numbers=records.listed(numbers))
 
 
 def read_one(tx: Transaction, reference: str | int) -> JobRecord:
@@ -206,12 +207,10 @@ def insert(
     tx.many("insert_job", rows)
 
 
-def end(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Jobs that ended, and the totals that count them."""
-    tx.many("end_job", rows)
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row["status"]] = counts.get(row["status"], 0) + 1
+def end(tx: Transaction, rows: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
+    """Jobs that ended, by number, and the totals that count them."""
+    tx.many("end_jobs", records.grouped(rows, "numbers"))
+    counts = Counter(row["status"] for _, row in rows)
     tx.many(
         "add_to_total", [{"status": status, "count": count} for status, count in counts.items()]
     )

@@ -1,6 +1,6 @@
 """Rows as values: what the scheduler decides from."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -11,8 +11,8 @@ from headway.storage import codec
 from headway.storage.transaction import Row
 
 
-class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of `jobs`, with times in milliseconds."""
+class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """The first columns of `jobs`: what a claim looks at. Times are in milliseconds."""
 
     number: int
     job_id: str
@@ -21,42 +21,15 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     status: JobStatus
     priority: int
     position: int
-    terms_json: str = msgspec.field(name="terms")
-    due_at: int | None
-    scheduled_for: int | None
-    chain: int
-    retry_of: int | None
+    terms_json: str
     attempt: int
     generation: int
-    retry_state: RetryState
-    template_id: str | None
-    schedule_id: str | None
-    fire_time: int | None
-    group_id: str | None
-    group_place: int | None
-    open_deps: int
     gated: int
-    approval: Approval | None
-    wait_kind: str | None
-    wait_detail: str | None
-    waited_on_json: str = msgspec.field(name="waited_on")
-    limited_since: int | None
-    cancel: str | None
-    worker_id: str | None
-    claim_expires_at: int | None
-    denials: int
-    run_id: str | None
-    progress: str | None
-    unique_key: str | None
-    idempotency_key: str | None
-    request_hash: str | None
     dedup_key: str | None
     created_at: int
     queued_at: int | None
-    started_at: int | None
-    finished_at: int | None
-    exit_code: int | None
-    phase: int
+    limited_since: int | None
+    waited_on_json: str
 
     @property
     def terms(self) -> Terms:
@@ -74,9 +47,36 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
         return (-self.priority, self.position, self.number)
 
 
-def job(row: Row) -> JobRecord:
-    """A row of `jobs` as a value."""
-    return msgspec.convert(row, JobRecord)
+class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
+    """A row of `jobs`: its fields are the columns of the table, in their order."""
+
+    due_at: int | None
+    scheduled_for: int | None
+    chain: int
+    retry_of: int | None
+    retry_state: RetryState
+    template_id: str | None
+    schedule_id: str | None
+    fire_time: int | None
+    group_id: str | None
+    group_place: int | None
+    open_deps: int
+    approval: Approval | None
+    wait_kind: str | None
+    wait_detail: str | None
+    cancel: str | None
+    worker_id: str | None
+    claim_expires_at: int | None
+    denials: int
+    run_id: str | None
+    progress: str | None
+    unique_key: str | None
+    idempotency_key: str | None
+    request_hash: str | None
+    started_at: int | None
+    finished_at: int | None
+    exit_code: int | None
+    phase: int
 
 
 def lane(row: Row) -> Lane:
@@ -93,6 +93,14 @@ def lane(row: Row) -> Lane:
 def words(text: str) -> tuple[str, ...]:
     """A stored list of words."""
     return () if text == "[]" else tuple(codec.load(text))
+
+
+def grouped(rows: Iterable[tuple[Any, Mapping[str, Any]]], name: str) -> Iterator[dict[str, Any]]:
+    """Rows that differ only in their key, as one row each with the list of keys under this name."""
+    found: dict[tuple[Any, ...], tuple[Mapping[str, Any], list[Any]]] = {}
+    for key, row in rows:
+        found.setdefault(tuple(row.values()), (row, []))[1].append(key)
+    return ({**row, name: listed(keys)} for row, keys in found.values())
 
 
 def listed(values: Iterable[Any]) -> str:

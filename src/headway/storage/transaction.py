@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+import msgspec
 
 from headway.domain import moments
 
+T = TypeVar("T")
 Row = Mapping[str, Any]
 
 READY = "ready"
@@ -19,10 +22,13 @@ DELIVERIES = "deliveries"
 
 
 class Connection(Protocol):
-    """What a dialect offers: four ways to run a statement."""
+    """What a dialect offers: five ways to run a statement."""
 
     def all(self, name: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a named query."""
+
+    def tuples(self, name: str, params: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
+        """All rows of a named query, their values in the order of the columns."""
 
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a query that was put together from filters."""
@@ -50,6 +56,10 @@ class Transaction:
     def rows(self, name: str, /, **params: Any) -> Sequence[Row]:
         """All rows of a named query."""
         return self._connection.all(name, params)
+
+    def values(self, kind: type[T], name: str, /, **params: Any) -> list[T]:
+        """All rows as values whose fields are the columns of the query, in their order."""
+        return msgspec.convert(self._connection.tuples(name, params), list[kind])  # type: ignore[valid-type]
 
     def row(self, name: str, /, **params: Any) -> Row | None:
         """The first row, if there is one."""

@@ -77,6 +77,10 @@ class PostgresConnection:
         """All rows of a named query."""
         return self._execute(named(name), params).fetchall()
 
+    def tuples(self, name: str, params: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
+        """All rows of a named query, their values in the order of the columns."""
+        return [tuple(row.values()) for row in self.all(name, params)]
+
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a query that was put together from filters."""
         return self._execute(statement(sql), params).fetchall()

@@ -53,7 +53,7 @@ def statement(sql: str) -> Statement:
     plain = "\n".join(lines)
     takes_rows = set(_PARAMETER.findall(plain)) == {"rows"}
     # Prepared while a table is empty, an update by rows would for ever read the table for each row.
-    joins_rows = takes_rows and plain.startswith("UPDATE")
+    joins_rows = plain.startswith("UPDATE") and bool(_JSON_PARAMETER.search(plain))
     return Statement(
         text=_PARAMETER.sub(r"%(\1)s", plain.replace("%", "%%")).encode(),
         takes_rows=takes_rows,

@@ -44,6 +44,11 @@ class SqliteConnection:
         statement = _statements()[name]
         return _dictionaries(self.raw.execute(statement.sql, statement.values(params)))
 
+    def tuples(self, name: str, params: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
+        """All rows of a named query, their values in the order of the columns."""
+        statement = _statements()[name]
+        return self.raw.execute(statement.sql, statement.values(params)).fetchall()
+
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a query that was put together from filters."""
         return _dictionaries(self.raw.execute(sql, params))

@@ -1,7 +1,7 @@
--- name: insert_event
--- One line of history.
+-- name: insert_events
+-- Lines of history of one kind, in order: a JSON object of what there is to say by job number.
 INSERT INTO events (at, kind, job_number, data)
-SELECT at, kind, job_number, data FROM json_populate_recordset(CAST(NULL AS events), CAST(:rows AS json));
+SELECT :at, :kind, CAST(nullif(key, '') AS bigint), value FROM json_each_text(CAST(:lines AS json));
 
 -- name: events_after
 -- What happened after a line of history.

@@ -125,27 +125,26 @@ SELECT lanes.* FROM found JOIN lanes USING (lane_id);
 
 -- name: lane_heads
 -- The first jobs of a lane, in order.
-SELECT number, job_id, lane_id, payload_id, priority, position, terms, attempt, generation, gated, dedup_key,
-    created_at, queued_at, limited_since, waited_on
+SELECT number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, generation, gated,
+    dedup_key, created_at, queued_at, limited_since, waited_on
 FROM jobs WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL
 ORDER BY priority DESC, position, number LIMIT :count OFFSET :skip;
 
 -- name: starved_jobs
 -- Jobs that a full limit has kept waiting since before a moment, the longest first.
-SELECT number, job_id, lane_id, payload_id, priority, position, terms, attempt, generation, gated, dedup_key,
-    created_at, queued_at, limited_since, waited_on, status
+SELECT number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, generation, gated,
+    dedup_key, created_at, queued_at, limited_since, waited_on
 FROM jobs WHERE limited_since <= :before AND finished_at IS NULL ORDER BY limited_since, number LIMIT :count;
 
 -- name: limit_reached
 -- A job at the head of its lane met a full limit.
 UPDATE jobs SET limited_since = :since, waited_on = :waited_on WHERE number = :number;
 
--- name: start_job
--- The job runs.
-UPDATE jobs SET status = 'RUNNING', worker_id = r.worker_id, run_id = r.run_id, started_at = r.started_at,
+-- name: start_jobs
+-- These jobs run: a JSON object of run ids by job number.
+UPDATE jobs SET status = 'RUNNING', worker_id = :worker_id, run_id = r.value, started_at = :started_at,
     claim_expires_at = NULL, wait_kind = NULL, wait_detail = NULL, limited_since = NULL
-FROM json_to_recordset(CAST(:rows AS json)) AS r (number bigint, worker_id text, run_id text, started_at bigint)
-WHERE jobs.number = r.number;
+FROM json_each_text(CAST(:run_ids AS json)) r WHERE jobs.number = CAST(r.key AS bigint);
 
 -- name: claim_job
 -- A worker took the job and has not started it.
@@ -153,16 +152,17 @@ UPDATE jobs SET status = :status, worker_id = :worker_id, claim_expires_at = :cl
     wait_kind = :wait_kind, wait_detail = :wait_detail, denials = :denials, limited_since = :limited_since
 WHERE number = :number;
 
--- name: end_job
--- The job has ended.
+-- name: end_jobs
+-- These jobs have ended in the same way.
 UPDATE jobs SET status = r.status, finished_at = r.finished_at, exit_code = r.exit_code,
     retry_state = r.retry_state, progress = coalesce(r.progress, jobs.progress), wait_kind = r.wait_kind,
     wait_detail = r.wait_detail, due_at = NULL, claim_expires_at = NULL, limited_since = NULL,
     started_at = coalesce(jobs.started_at, r.started_at), run_id = coalesce(r.run_id, jobs.run_id)
 FROM json_to_recordset(CAST(:rows AS json)) AS r (
-    number bigint, status text, finished_at bigint, exit_code bigint, retry_state text, progress text,
-    wait_kind text, wait_detail text, started_at bigint, run_id text)
-WHERE jobs.number = r.number;
+    numbers text, status text, finished_at bigint, exit_code bigint, retry_state text, progress text,
+    wait_kind text, wait_detail text, started_at bigint, run_id text),
+    json_array_elements_text(CAST(r.numbers AS json)) AS n
+WHERE jobs.number = CAST(n AS bigint);
 
 -- name: request_cancel
 -- A running job is to end.

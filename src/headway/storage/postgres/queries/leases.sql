@@ -1,10 +1,9 @@
--- name: grant_lease
--- Permission to run a job for a while.
+-- name: grant_leases
+-- Permission to run jobs that have just been started for a while. The run's id is the lease's too.
 INSERT INTO leases (lease_id, job_number, lane_id, worker_id, ttl_ms, granted_at, expires_at, deadline)
-SELECT run_id, number, lane_id, worker_id, ttl_ms, started_at, expires_at, deadline
-FROM json_to_recordset(CAST(:rows AS json)) AS r (
-    run_id text, number bigint, lane_id bigint, worker_id text, ttl_ms bigint, started_at bigint,
-    expires_at bigint, deadline bigint);
+SELECT run_id, number, lane_id, worker_id, CAST(:ttl_ms AS bigint), started_at, CAST(:expires_at AS bigint),
+    CAST(:deadline AS bigint)
+FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: consume_leases
 -- Ending a run takes its lease first: no row means that the lease was lost.

@@ -1,19 +1,18 @@
--- name: open_run
--- A run begins; its lease has the same id.
+-- name: open_runs
+-- Jobs that have just been started get their runs.
 INSERT INTO runs (run_id, job_number, attempt, generation, payload_id, worker_id, lease_state, ttl_ms, started_at)
-SELECT run_id, number, attempt, generation, payload_id, worker_id, 'ACTIVE', ttl_ms, started_at
-FROM json_to_recordset(CAST(:rows AS json)) AS r (
-    run_id text, number bigint, attempt bigint, generation bigint, payload_id bigint, worker_id text,
-    ttl_ms bigint, started_at bigint);
+SELECT run_id, number, attempt, generation, payload_id, worker_id, 'ACTIVE', :ttl_ms, started_at
+FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[]));
 
--- name: close_run
--- A run ends, once. Found by its id: PostgreSQL would rather read all open runs for status IS NULL.
+-- name: close_runs
+-- These runs end in the same way, once. Found by its id: PostgreSQL would rather read all open runs for status IS NULL.
 UPDATE runs SET status = r.run_status, finished_at = r.finished_at, exit_code = r.exit_code, error = r.error,
     result = r.result, artifacts = r.artifacts, lease_state = r.lease_state, report_hash = r.report_hash
 FROM json_to_recordset(CAST(:rows AS json)) AS r (
-    run_id text, run_status text, finished_at bigint, exit_code bigint, error text, result text,
-    artifacts text, lease_state text, report_hash text)
-WHERE runs.run_id = r.run_id AND runs.finished_at IS NULL;
+    run_ids text, run_status text, finished_at bigint, exit_code bigint, error text, result text,
+    artifacts text, lease_state text, report_hash text),
+    json_array_elements_text(CAST(r.run_ids AS json)) AS n
+WHERE runs.run_id = n AND runs.finished_at IS NULL;
 
 -- name: insert_ended_run
 -- A run that is recorded without having run: a skip, or what recovery finds missing.

@@ -1,6 +1,7 @@
--- name: insert_event
--- One line of history.
-INSERT INTO events (at, kind, job_number, data) VALUES (:at, :kind, :job_number, :data);
+-- name: insert_events
+-- Lines of history of one kind, in order: a JSON object of what there is to say by job number.
+INSERT INTO events (at, kind, job_number, data)
+SELECT :at, :kind, CAST(nullif(key, '') AS INTEGER), value FROM json_each(:lines);
 
 -- name: events_after
 -- What happened after a line of history.

@@ -119,26 +119,26 @@ SELECT lanes.* FROM found JOIN lanes USING (lane_id);
 
 -- name: lane_heads
 -- The first jobs of a lane, in order.
-SELECT number, job_id, lane_id, payload_id, priority, position, terms, attempt, generation, gated, dedup_key,
-    created_at, queued_at, limited_since, waited_on
+SELECT number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, generation, gated,
+    dedup_key, created_at, queued_at, limited_since, waited_on
 FROM jobs WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL
 ORDER BY priority DESC, position, number LIMIT :count OFFSET :skip;
 
 -- name: starved_jobs
 -- Jobs that a full limit has kept waiting since before a moment, the longest first.
-SELECT number, job_id, lane_id, payload_id, priority, position, terms, attempt, generation, gated, dedup_key,
-    created_at, queued_at, limited_since, waited_on, status
+SELECT number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, generation, gated,
+    dedup_key, created_at, queued_at, limited_since, waited_on
 FROM jobs WHERE limited_since <= :before AND finished_at IS NULL ORDER BY limited_since, number LIMIT :count;
 
 -- name: limit_reached
 -- A job at the head of its lane met a full limit.
 UPDATE jobs SET limited_since = :since, waited_on = :waited_on WHERE number = :number;
 
--- name: start_job
--- The job runs.
-UPDATE jobs SET status = 'RUNNING', worker_id = :worker_id, run_id = :run_id, started_at = :started_at,
+-- name: start_jobs
+-- These jobs run: a JSON object of run ids by job number.
+UPDATE jobs SET status = 'RUNNING', worker_id = :worker_id, run_id = r.value, started_at = :started_at,
     claim_expires_at = NULL, wait_kind = NULL, wait_detail = NULL, limited_since = NULL
-WHERE number = :number;
+FROM json_each(:run_ids) r WHERE jobs.number = CAST(r.key AS INTEGER);
 
 -- name: claim_job
 -- A worker took the job and has not started it.
@@ -146,14 +146,14 @@ UPDATE jobs SET status = :status, worker_id = :worker_id, claim_expires_at = :cl
     wait_kind = :wait_kind, wait_detail = :wait_detail, denials = :denials, limited_since = :limited_since
 WHERE number = :number;
 
--- name: end_job
--- The job has ended.
+-- name: end_jobs
+-- These jobs have ended in the same way.
 UPDATE jobs SET status = :status, finished_at = :finished_at, exit_code = :exit_code,
     retry_state = :retry_state, progress = coalesce(:progress, progress), wait_kind = :wait_kind,
     wait_detail = :wait_detail, due_at = NULL, claim_expires_at = NULL, limited_since = NULL,
     started_at = coalesce(started_at, :started_at),
     run_id = coalesce(:run_id, run_id)
-WHERE number = :number;
+WHERE number IN (SELECT value FROM json_each(:numbers));
 
 -- name: request_cancel
 -- A running job is to end.

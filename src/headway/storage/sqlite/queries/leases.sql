@@ -1,7 +1,8 @@
--- name: grant_lease
--- Permission to run a job for a while.
+-- name: grant_leases
+-- Permission to run jobs that have just been started for a while. The run's id is the lease's too.
 INSERT INTO leases (lease_id, job_number, lane_id, worker_id, ttl_ms, granted_at, expires_at, deadline)
-VALUES (:run_id, :number, :lane_id, :worker_id, :ttl_ms, :started_at, :expires_at, :deadline);
+SELECT run_id, number, lane_id, worker_id, :ttl_ms, started_at, :expires_at, :deadline
+FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers));
 
 -- name: consume_leases
 -- Ending a run takes its lease first: no row means that the lease was lost.

@@ -1,13 +1,14 @@
--- name: open_run
--- A run begins; its lease has the same id.
+-- name: open_runs
+-- Jobs that have just been started get their runs.
 INSERT INTO runs (run_id, job_number, attempt, generation, payload_id, worker_id, lease_state, ttl_ms, started_at)
-VALUES (:run_id, :number, :attempt, :generation, :payload_id, :worker_id, 'ACTIVE', :ttl_ms, :started_at);
+SELECT run_id, number, attempt, generation, payload_id, worker_id, 'ACTIVE', :ttl_ms, started_at
+FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers));
 
--- name: close_run
--- A run ends, once.
+-- name: close_runs
+-- These runs end in the same way, once.
 UPDATE runs SET status = :run_status, finished_at = :finished_at, exit_code = :exit_code, error = :error,
     result = :result, artifacts = :artifacts, lease_state = :lease_state, report_hash = :report_hash
-WHERE run_id = :run_id AND status IS NULL;
+WHERE run_id IN (SELECT value FROM json_each(:run_ids)) AND status IS NULL;
 
 -- name: insert_ended_run
 -- A run that is recorded without having run: a skip, or what recovery finds missing.
