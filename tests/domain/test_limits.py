@@ -24,10 +24,10 @@ def test_what_a_starved_job_keeps_back_is_not_free() -> None:
 
 
 def test_a_rate_counts_what_was_started_in_its_window() -> None:
-    room = Room(name="api", size=None, rate=Rate(2, 60))
-    assert room.take(1).fits(1)
-    assert not room.take(2).fits(1)
-    assert room.take(2).sentence(1) == "api: 2 of 2 started in 60 s"
+    assert Room(name="api", size=None, rate=Rate(2, 60), started=1).fits(1)
+    full = Room(name="api", size=None, rate=Rate(2, 60), started=2)
+    assert not full.fits(1)
+    assert full.sentence(1) == "api: 2 of 2 started in 60 s"
 
 
 def test_every_job_uses_the_implied_limits() -> None:

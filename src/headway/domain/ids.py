@@ -1,6 +1,7 @@
 """Public ids: UUIDv7 strings, so that newer things sort later."""
 
 from datetime import datetime
+from functools import lru_cache
 from typing import NewType
 
 from headway.domain.chance import Chance
@@ -13,9 +14,13 @@ LeaseId = NewType("LeaseId", str)
 
 def uuid7(moment: datetime, source: Chance) -> str:
     """A UUIDv7 made of a moment and 74 random bits."""
-    millis = int(moment.timestamp() * 1000)
     bits = source.getrandbits(74)
-    version = 0x7000 | bits >> 62
-    variant = 0x8000000000000000 | bits & 0x3FFFFFFFFFFFFFFF
-    text = f"{millis << 80 | version << 64 | variant:032x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    text = f"{0x8000000000000000 | bits & 0x3FFFFFFFFFFFFFFF:016x}"
+    return f"{_prefix(moment)}{bits >> 62:03x}-{text[:4]}-{text[4:]}"
+
+
+@lru_cache(maxsize=4)
+def _prefix(moment: datetime) -> str:
+    """Ids that are made in one transaction begin alike: the moment and the version."""
+    millis = f"{int(moment.timestamp() * 1000):012x}"
+    return f"{millis[:8]}-{millis[8:]}-7"

@@ -45,9 +45,16 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
     def fits(self, amount: int) -> bool:
         """Whether so much more may start now."""
-        if not self.has_space(amount):
-            return False
-        return self.rate is None or self.started + amount <= self.rate.amount
+        return self.left is None or amount <= self.left
+
+    @property
+    def left(self) -> int | None:
+        """How much more may start now; without a size and a rate there is no end to it."""
+        space = None if self.size is None else self.size - self.used - self.kept_back
+        if self.rate is None:
+            return space
+        starts = self.rate.amount - self.started
+        return starts if space is None else min(space, starts)
 
     def has_space(self, amount: int) -> bool:
         """Whether so much more can be used at once."""
@@ -61,10 +68,6 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
             return f"{self.name}: used {self.used}{kept} + {amount} > {self.size}"
         rate = self.rate or Rate(0, 0)
         return f"{self.name}: {self.started} of {rate.amount} started in {rate.window_s} s"
-
-    def take(self, amount: int) -> "Room":
-        """The room after a job took its amount."""
-        return msgspec.structs.replace(self, used=self.used + amount, started=self.started + amount)
 
     def keep_back(self, amount: int) -> "Room":
         """The room after a starved job reserved its amount."""

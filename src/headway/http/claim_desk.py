@@ -20,10 +20,9 @@ from headway.scheduler import dispatch
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records
-from headway.storage.transaction import READY, Transaction
+from headway.storage.transaction import READY, SAFETY_POLL_S, Transaction
 
 LONGEST_WAIT_S = 60.0
-SAFETY_POLL_S = 5.0
 
 log = logging.getLogger("headway.http")
 

@@ -67,6 +67,8 @@ def _record(
     rows = []
     for record, closed in standing:
         rows.append(_row(tx, record, closed))
+        if rows[-1]["due_at"] is not None:
+            tx.due_at(rows[-1]["due_at"])
         if closed is None and (record.status is not states.QUEUED or record.wait_kind):
             chronicle.add(events.QUEUED, record.number)
         elif closed is not None and (record.wait_kind, record.wait_detail) != (
@@ -79,7 +81,7 @@ def _record(
                 {"status": closed.status, "kind": closed.kind, "detail": closed.detail},
             )
     tx.many("admit_job", rows)
-    tx.wake(READY, DUE)
+    tx.wake(READY)
 
 
 def _row(tx: Transaction, record: JobRecord, closed: Closed | None) -> dict[str, Any]:
@@ -111,6 +113,7 @@ def _watch(
     if not gated:
         return
     tx.do("remove_watches", numbers=records.listed(gated))
+    tx.wake(DUE)
     tx.many(
         "insert_watch",
         [

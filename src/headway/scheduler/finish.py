@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -77,36 +77,46 @@ def status_of(record: JobRecord, outcome: Outcome) -> JobStatus:
         return states.CANCELLED
     if outcome.timed_out:
         return states.TIMEOUT
-    return {
-        RunStatus.COMPLETED: states.SUCCEEDED,
-        RunStatus.FAILED: states.FAILED,
-        RunStatus.SKIPPED: states.SKIPPED,
-    }[outcome.status]
+    return _STATUS[outcome.status]
+
+
+_STATUS = {
+    RunStatus.COMPLETED: states.SUCCEEDED,
+    RunStatus.FAILED: states.FAILED,
+    RunStatus.SKIPPED: states.SKIPPED,
+}
 
 
 def close_runs(
     tx: Transaction, ended: Sequence[tuple[Ended, Outcome]], lease_state: LeaseState
 ) -> None:
     """Write the outcomes down; a run that has ended is never touched again."""
-    tx.many(
-        "close_runs",
-        records.grouped(
-            ((one.run_id, _closed(tx, outcome, lease_state)) for one, outcome in ended), "run_ids"
-        ),
+    rows = ((one.run_id, _closing(outcome, lease_state)) for one, outcome in ended)
+    tx.many("close_runs", records.grouped(rows, "run_ids", finished_at=tx.now_ms))
+
+
+class _Closing(NamedTuple):
+    """How a run ended. Runs that ended alike share a statement."""
+
+    run_status: RunStatus
+    exit_code: int | None
+    error: str | None
+    result: str | None
+    artifacts: str | None
+    lease_state: LeaseState
+    report_hash: str | None
+
+
+def _closing(outcome: Outcome, lease_state: LeaseState) -> _Closing:
+    return _Closing(
+        outcome.status,
+        outcome.exit_code,
+        outcome.error,
+        None if outcome.result is None else codec.dump(outcome.result),
+        codec.dump(outcome.artifacts) if outcome.artifacts else None,
+        lease_state,
+        report_hash(outcome),
     )
-
-
-def _closed(tx: Transaction, outcome: Outcome, lease_state: LeaseState) -> dict[str, Any]:
-    return {
-        "run_status": outcome.status.value,
-        "finished_at": tx.now_ms,
-        "exit_code": outcome.exit_code,
-        "error": outcome.error,
-        "result": None if outcome.result is None else codec.dump(outcome.result),
-        "artifacts": codec.dump(outcome.artifacts) if outcome.artifacts else None,
-        "lease_state": lease_state.value,
-        "report_hash": report_hash(outcome),
-    }
 
 
 def report_hash(outcome: Outcome) -> str | None:

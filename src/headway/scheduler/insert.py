@@ -12,7 +12,7 @@ from headway.domain.jobs import Approval, Policy, Terms
 from headway.domain.states import JobStatus
 from headway.storage import codec, jobs
 from headway.storage.events import Chronicle
-from headway.storage.transaction import DUE, READY, Transaction
+from headway.storage.transaction import READY, Transaction
 
 
 class NewJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +56,8 @@ def insert(tx: Transaction, new_jobs: Sequence[NewJob], chronicle: Chronicle) ->
     for job in new_jobs:
         closed, open_deps = _first_gates(tx, job, statuses)
         rows.append(_row(tx, job, closed, open_deps))
+        if rows[-1]["due_at"] is not None:
+            tx.due_at(rows[-1]["due_at"])
         if (closed is None and job.gated) or (closed is not None and closed.forever):
             to_admit.append(job.number)
         chronicle.add(events.SUBMITTED, job.number, {"status": rows[-1]["status"]})
@@ -66,7 +68,7 @@ def insert(tx: Transaction, new_jobs: Sequence[NewJob], chronicle: Chronicle) ->
     ]
     jobs.insert(tx, rows, payloads)
     _insert_edges(tx, new_jobs, statuses)
-    tx.wake(READY, DUE)
+    tx.wake(READY)
     return to_admit
 
 

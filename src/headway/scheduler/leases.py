@@ -21,7 +21,7 @@ from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, limits, records, reservations
 from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
-from headway.storage.transaction import DUE, READY, Row, Transaction
+from headway.storage.transaction import READY, Row, Transaction
 
 BATCH = 1000
 
@@ -161,18 +161,19 @@ def _keep_claim(
     detail: str | None = None,
     denials: int = 0,
 ) -> None:
+    expires = tx.now_ms + int(scheduler.rules.claim_ttl_s * 1000)
     tx.do(
         "claim_job",
         number=record.number,
         status=status,
         worker_id=record.worker_id,
-        claim_expires_at=tx.now_ms + int(scheduler.rules.claim_ttl_s * 1000),
+        claim_expires_at=expires,
         wait_kind=kind,
         wait_detail=detail,
         denials=denials,
         limited_since=(record.limited_since or tx.now_ms) if kind == "limits" else None,
     )
-    tx.wake(DUE)
+    tx.due_at(expires)
 
 
 def heartbeat(

@@ -63,6 +63,7 @@ class Picker:
         self._count = min(request.max_jobs, MOST_PER_CLAIM)
         self._rooms = limits.rooms(tx, scheduler.concurrency)
         self._facts = Facts(scheduler, tx)
+        self._left = {name: room.left for name, room in self._rooms.items()}
         self._uses: dict[int, Mapping[str, int]] = {}
         self._closed: set[int] = set()
         self._seen: set[int] = set()
@@ -84,7 +85,7 @@ class Picker:
         """Take the candidate or pass over it; False when the claim is full."""
         self._seen.add(candidate.job.number)
         uses = self._uses_of(candidate)
-        if self._request.lease and limits_gate.check(uses, self._rooms) is not None:
+        if self._request.lease and not self._fits(uses):
             self._closed.add(candidate.job.lane_id)
             self.picked.limited.append(candidate)
         elif candidate.job.gated and not self._is_still_open(candidate):
@@ -97,9 +98,16 @@ class Picker:
 
     def _take(self, candidate: Candidate, uses: Mapping[str, int]) -> None:
         self.picked.chosen.append(candidate)
-        if self._request.lease:
-            for name, amount in uses.items():
-                self._rooms[name] = self._rooms[name].take(amount)
+        for name, amount in uses.items():
+            left = self._left[name]
+            if left is not None:
+                self._left[name] = left - amount
+
+    def _fits(self, uses: Mapping[str, int]) -> bool:
+        """Whether a job fits beside those that were taken before it."""
+        return all(
+            (left := self._left[name]) is None or amount <= left for name, amount in uses.items()
+        )
 
     def _uses_of(self, candidate: Candidate) -> Mapping[str, int]:
         """What a job of this lane uses of the limits that are defined."""
@@ -143,6 +151,7 @@ class Picker:
         for name, amount in uses.items():
             if not closed.forever and not self._rooms[name].has_space(amount):
                 self._rooms[name] = self._rooms[name].keep_back(amount)
+                self._left[name] = self._rooms[name].left
 
     def _in_order(self, lanes: Mapping[int, Lane]) -> Iterator[Candidate]:
         if self._request.only_job is not None:

@@ -125,7 +125,7 @@ def _is_sentinel(name: str) -> bool:
 def _make_history(tx: Transaction, chronicle: Chronicle, retries: Sequence[JobRecord]) -> None:
     """Retries leave their chains, so that those begin afresh; what waited to be tried ends."""
     pending = [record for record in retries if record.status in states.ACTIVE]
-    jobs.end(tx, [_cancelled(tx, record) for record in pending])
+    jobs.end(tx, [_cancelled(record) for record in pending])
     for record in pending:
         facts = {"status": states.CANCELLED, "reason": REWOUND}
         chronicle.add(events.FINISHED, record.number, facts)
@@ -133,18 +133,11 @@ def _make_history(tx: Transaction, chronicle: Chronicle, retries: Sequence[JobRe
     tx.many("leave_chain", [{"number": record.number} for record in retries])
 
 
-def _cancelled(tx: Transaction, record: JobRecord) -> tuple[int, dict[str, object]]:
-    return record.number, {
-        "status": states.CANCELLED,
-        "finished_at": tx.now_ms,
-        "exit_code": None,
-        "retry_state": record.retry_state,
-        "progress": None,
-        "wait_kind": REWOUND,
-        "wait_detail": REWOUND,
-        "started_at": None,
-        "run_id": None,
-    }
+def _cancelled(record: JobRecord) -> tuple[int, jobs.End]:
+    end = jobs.End(
+        states.CANCELLED, None, record.retry_state, wait_kind=REWOUND, wait_detail=REWOUND
+    )
+    return record.number, end
 
 
 def _stop_waiting(tx: Transaction, waiting: Sequence[JobRecord]) -> None:

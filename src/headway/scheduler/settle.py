@@ -98,9 +98,8 @@ def _record_ends(
     ended: Sequence[Ended],
     decisions: dict[int, retries.Decision],
 ) -> None:
-    jobs.end(tx, [_end_row(tx, one, decisions[one.record.number]) for one in ended])
-    for one in ended:
-        chronicle.add(events.FINISHED, one.record.number, _facts_of(one))
+    jobs.end(tx, [(one.record.number, _end(one, decisions[one.record.number])) for one in ended])
+    chronicle.add_all(events.FINISHED, {one.record.number: _facts_of(one) for one in ended})
     cleared = [one.record.number for one in ended if one.record.status is states.WAITING_ON_LOCKS]
     if cleared:
         tx.do("stop_waiting_for_locks", numbers=records.listed(cleared))
@@ -109,20 +108,19 @@ def _record_ends(
         tx.do("remove_watches", numbers=records.listed(watching))
 
 
-def _end_row(tx: Transaction, one: Ended, decision: retries.Decision) -> tuple[int, dict[str, Any]]:
-    states.check(one.record.number, one.record.status, one.status)
-    reason = one.reason
-    return one.record.number, {
-        "status": one.status.value,
-        "finished_at": tx.now_ms,
-        "exit_code": one.exit_code,
-        "retry_state": retry_state(one.status, decision).value,
-        "progress": one.progress,
-        "wait_kind": reason.kind if reason else None,
-        "wait_detail": reason.detail if reason else None,
-        "started_at": one.started_at,
-        "run_id": None if one.run_id == one.record.run_id else one.run_id,
-    }
+def _end(one: Ended, decision: retries.Decision) -> jobs.End:
+    record, reason = one.record, one.reason
+    states.check(record.number, record.status, one.status)
+    return jobs.End(
+        one.status,
+        one.exit_code,
+        retry_state(one.status, decision),
+        one.progress,
+        reason.kind if reason else None,
+        reason.detail if reason else None,
+        one.started_at,
+        None if one.run_id == record.run_id else one.run_id,
+    )
 
 
 def retry_state(status: JobStatus, decision: retries.Decision) -> RetryState:
@@ -159,6 +157,8 @@ def _meet_dependencies(tx: Transaction, final: Sequence[Ended]) -> set[int]:
 
 def _meet(tx: Transaction, chains: list[int], status: JobStatus) -> set[int]:
     listed = records.listed(chains)
+    if not tx.rows("dependents", chains=listed):
+        return set()
     policies = [policy for policy in Policy if after.satisfies(status, policy)]
     met = tx.rows("meet_dependencies", chains=listed, policies=records.listed(policies))
     counts = Counter(row["job_number"] for row in met)

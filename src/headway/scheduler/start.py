@@ -11,7 +11,7 @@ from headway.domain.leases import Lease, LeaseState
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, limits, records
 from headway.storage.events import Chronicle
-from headway.storage.transaction import DUE, Transaction
+from headway.storage.transaction import Transaction
 
 if TYPE_CHECKING:
     from headway.scheduler.picking import Candidate, ClaimRequest
@@ -51,13 +51,15 @@ def start(
     )
     tx.do("open_runs", numbers=numbers, ttl_ms=int(ttl_s * 1000))
     spans = _grant(tx, chosen, int(ttl_s * 1000))
-    for number, run_id in run_ids.items():
-        chronicle.add(events.STARTED, number, {"run_id": run_id, "worker_id": request.worker_id})
+    worker_id = request.worker_id
+    chronicle.add_all(
+        events.STARTED,
+        {number: {"run_id": run_id, "worker_id": worker_id} for number, run_id in run_ids.items()},
+    )
     _observe(scheduler, tx, chosen)
     tx.many("take_lock", [lock for one in chosen for lock in _locks(tx, one)])
     limits.count_rates(tx, scheduler.concurrency, [(one.job.number, one.lane) for one in chosen])
     bodies = params_of(tx, [one.job.payload_id for one in chosen])
-    tx.wake(DUE)
     return [
         _started(
             one,
@@ -95,6 +97,7 @@ def _grant(
             expires_at=expires_at,
             deadline=deadline,
         )
+        tx.due_at(expires_at)
         ends[timeout_s] = moments.from_millis(expires_at)
     return ends
 
@@ -138,7 +141,7 @@ def claim(
     for one in chosen:
         chronicle.add(events.CLAIMED, one.job.number, {"worker_id": request.worker_id})
     bodies = params_of(tx, [one.job.payload_id for one in chosen])
-    tx.wake(DUE)
+    tx.due_at(expires)
     started = [_started(one, bodies[one.job.payload_id], None) for one in chosen]
     return [msgspec.structs.replace(one, claim_expires_at=expires) for one in started]
 

@@ -16,9 +16,8 @@ from headway.scheduler import direct, leases, lock_lines, probes, settle, trigge
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits
 from headway.storage.events import Chronicle
-from headway.storage.transaction import DUE, READY, Transaction
+from headway.storage.transaction import DUE, READY, SAFETY_POLL_S, Transaction
 
-SAFETY_POLL_S = 5.0
 BATCH = 1000
 
 DUE_QUERIES = (

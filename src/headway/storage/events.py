@@ -25,6 +25,11 @@ class Chronicle:
         said = codec.dump(data) if data else "null"
         self._lines.append((kind, f'"{"" if job_number is None else job_number}":{said}'))
 
+    def add_all(self, kind: str, data: Mapping[int, Mapping[str, Any]]) -> None:
+        """One line of history for each of some jobs, by number."""
+        if data:
+            self._lines.append((kind, codec.dump(data)[1:-1]))
+
     def write(self) -> None:
         """Write the lines down, in the order in which they were added."""
         for kind, lines in itertools.groupby(self._lines, operator.itemgetter(0)):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -207,10 +207,23 @@ def insert(
     tx.many("insert_job", rows)
 
 
-def end(tx: Transaction, rows: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
+class End(NamedTuple):
+    """How a job ended. Jobs that ended alike share a statement."""
+
+    status: JobStatus
+    exit_code: int | None
+    retry_state: RetryState
+    progress: str | None = None
+    wait_kind: str | None = None
+    wait_detail: str | None = None
+    started_at: int | None = None
+    run_id: str | None = None
+
+
+def end(tx: Transaction, ends: Sequence[tuple[int, End]]) -> None:
     """Jobs that ended, by number, and the totals that count them."""
-    tx.many("end_jobs", records.grouped(rows, "numbers"))
-    counts = Counter(row["status"] for _, row in rows)
+    tx.many("end_jobs", records.grouped(ends, "numbers", finished_at=tx.now_ms))
+    counts = Counter(one.status for _, one in ends)
     tx.many(
         "add_to_total", [{"status": status, "count": count} for status, count in counts.items()]
     )

@@ -7,7 +7,7 @@ from headway.domain.gates.pause import Pause
 from headway.domain.jobs import Lane
 from headway.domain.limits import ConcurrencyPolicy, Limit, Room, read_rate
 from headway.storage import jobs
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import DUE, Transaction
 
 
 def defined(tx: Transaction) -> list[Limit]:
@@ -69,6 +69,7 @@ def count_rates(
         if name in rates
     ]
     tx.many("insert_rate_use", rows)
+    tx.wake(DUE)
 
 
 def next_rate_opening(tx: Transaction) -> int | None:

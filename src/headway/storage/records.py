@@ -1,7 +1,7 @@
 """Rows as values: what the scheduler decides from."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
 
 import msgspec
 
@@ -95,12 +95,18 @@ def words(text: str) -> tuple[str, ...]:
     return () if text == "[]" else tuple(codec.load(text))
 
 
-def grouped(rows: Iterable[tuple[Any, Mapping[str, Any]]], name: str) -> Iterator[dict[str, Any]]:
-    """Rows that differ only in their key, as one row each with the list of keys under this name."""
-    found: dict[tuple[Any, ...], tuple[Mapping[str, Any], list[Any]]] = {}
+class _Alike(Protocol):
+    """A named tuple: equal ones are found by their hash."""
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+def grouped(rows: Iterable[tuple[Any, _Alike]], keys: str, **same: Any) -> Iterator[dict[str, Any]]:
+    """Rows that are alike but for their key, as one row with the list of keys under this name."""
+    found: dict[_Alike, list[Any]] = {}
     for key, row in rows:
-        found.setdefault(tuple(row.values()), (row, []))[1].append(key)
-    return ({**row, name: listed(keys)} for row, keys in found.values())
+        found.setdefault(row, []).append(key)
+    return ({**row._asdict(), **same, keys: listed(alike)} for row, alike in found.items())
 
 
 def listed(values: Iterable[Any]) -> str:

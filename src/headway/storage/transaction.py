@@ -15,6 +15,8 @@ READY = "ready"
 """A job may be claimable now."""
 DUE = "due"
 """The next moment at which something is due may have changed."""
+SAFETY_POLL_S = 5.0
+"""How long anybody sleeps at most, in case a wake-up was lost."""
 EVENTS = "events"
 """There are new events."""
 DELIVERIES = "deliveries"
@@ -82,3 +84,8 @@ class Transaction:
     def wake(self, *topics: str) -> None:
         """Tell whoever waits for these topics, once this is committed."""
         self.wakes.update(topics)
+
+    def due_at(self, moment_ms: int) -> None:
+        """Something will be due then; for what is far off, nobody need be woken now."""
+        if moment_ms < self.now_ms + SAFETY_POLL_S * 1000:
+            self.wakes.add(DUE)

@@ -16,10 +16,7 @@ from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
 from headway.storage import workers
-from headway.storage.transaction import READY, Transaction
-
-SAFETY_POLL_S = 5.0
-"""How long a worker sleeps at most before it looks by itself, in case a wake-up was lost."""
+from headway.storage.transaction import READY, SAFETY_POLL_S, Transaction
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
