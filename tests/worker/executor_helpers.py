@@ -49,7 +49,7 @@ def make_work(
         params=dict(params or {}),
         attempt=0,
         timeout_s=timeout_s,
-        log_dir=directory / run_id,
+        data=directory,
         deadline=deadline,
     )
 

@@ -19,7 +19,7 @@ def double(number: int) -> int:
 if __name__ == "__main__":
     handlers = {"double": Handler.of(double, isolation="process")}
     work = Work(run_id="r", job_id="j", number=1, job_type="double", params={"number": 21},
-                attempt=0, timeout_s=None, log_dir=Path(sys.argv[1]))
+                attempt=0, timeout_s=None, data=Path(sys.argv[1]))
     outcomes = queue.Queue()
     executor = ProcessExecutor(handlers, Nursery(Guard()))
     executor.start(work, JobContext(work), outcomes.put)

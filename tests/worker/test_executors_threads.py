@@ -14,6 +14,7 @@ from tests.worker.executor_helpers import PATIENCE_S, Outcomes, make_work, run
 from headway.domain.handlers import Handler
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.signals import Fail, Skip
+from headway.storage import log_files
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Progress
 from headway.worker.executors.threads import ThreadExecutor
@@ -290,4 +291,5 @@ def test_prints_of_runs_at_the_same_time_do_not_mix(
         executor.start(work, JobContext(work), outcomes)
     assert {outcomes.next().status for _ in range(4)} == {RunStatus.COMPLETED}
     for word in "abcd":
-        assert (tmp_path / word / "stdout.log").read_text() == f"{word}\n" * 100
+        log = tmp_path / log_files.folder(word) / "stdout.log"
+        assert log.read_text() == f"{word}\n" * 100

@@ -17,7 +17,6 @@ from headway.domain.reservations import EXPIRES_AFTER_S, WAIT_TIMEOUT_S
 from headway.domain.runs import Outcome, RunStatus
 from headway.scheduler import direct
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import log_files
 from headway.storage.transaction import Transaction
 from headway.worker.context import JobContext, Work
 from headway.worker.loop import Worker
@@ -179,7 +178,7 @@ class DirectDesk:
             params=dict(params),
             attempt=0,
             timeout_s=None,
-            log_dir=self._scheduler.data / log_files.folder(request_id),
+            data=self._scheduler.data,
         )
 
         def settle(outcome: Outcome) -> None:

@@ -69,6 +69,13 @@ class Store:
         """Like `write`, without waiting."""
         return self.writer.submit(work)
 
+    def write_both(
+        self, first: Callable[[Transaction], T], second: Callable[[Transaction], Item]
+    ) -> "tuple[Future[T], Future[Item]]":
+        """Two pieces of work for one commit, one after the other; each fails by itself."""
+        one, two = self.writer.submit_all([first, second])
+        return one, two
+
     def write_together(
         self, together: Callable[[Transaction, Sequence[Item]], Sequence[T]], item: Item
     ) -> "Future[T]":

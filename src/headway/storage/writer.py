@@ -81,7 +81,7 @@ class Writer:
     def __init__(self, session: Session, tell: Callable[[set[str]], None]) -> None:
         self._session = session
         self._tell = tell
-        self._waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
         self._closed = threading.Event()
         self._is_lost = False
         self.problem: str | None = None
@@ -92,12 +92,17 @@ class Writer:
 
     def submit(self, work: "Callable[[Transaction], T] | Piece") -> "Future[T]":
         """Queue a piece of work; the future is done once it is on disk."""
-        future: Future[T] = Future()
+        return self.submit_all([work])[0]
+
+    def submit_all(self, works: "Sequence[Work | Piece]") -> "list[Future[Any]]":
+        """Queue pieces of work for one transaction, in this order; each fails by itself."""
+        waiting: list[Waiting] = [(work, Future()) for work in works]
         if self._closed.is_set():
-            future.set_exception(errors.Stopping())
+            for _, future in waiting:
+                future.set_exception(errors.Stopping())
         else:
-            self._waiting.put((work, future))
-        return future
+            self._waiting.put(waiting)
+        return [future for _, future in waiting]
 
     def close(self) -> None:
         """Finish what is waiting, then stop."""
@@ -110,14 +115,14 @@ class Writer:
     def _loop(self) -> None:
         while True:
             first = self._waiting.get()
-            batch = [] if first is None else [first]
+            batch = [] if first is None else first
             stopping = first is None
             while len(batch) < MOST_PER_COMMIT and not self._waiting.empty():
                 item = self._waiting.get()
                 if item is None:
                     stopping = True
                 else:
-                    batch.append(item)
+                    batch += item
             if batch:
                 self._write(batch)
             if stopping and self._waiting.empty():

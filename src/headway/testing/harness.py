@@ -17,7 +17,6 @@ from headway.scheduler import dispatch, finish, timekeeper
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.scheduler.start import Started
-from headway.storage import log_files
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Store
 from headway.testing.clock import MovableClock
@@ -111,7 +110,7 @@ class Harness:
             params=msgspec.json.decode(job.params),
             attempt=job.attempt,
             timeout_s=job.timeout_s,
-            log_dir=self.scheduler.data / log_files.folder(job.lease.lease_id),
+            data=self.scheduler.data,
         )
         ended = threading.Event()
         outcomes: list[Outcome] = []

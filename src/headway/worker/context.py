@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from headway.storage import log_files
 from headway.worker.run_logs import RunLog
 
 
@@ -19,8 +20,13 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     params: dict[str, Any]
     attempt: int
     timeout_s: float | None
-    log_dir: Path
+    data: Path
     deadline: float | None = None
+
+    @property
+    def log_dir(self) -> Path:
+        """The folder of this run's logs, put together only when something is written."""
+        return self.data / log_files.folder(self.run_id)
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -76,7 +82,7 @@ class JobContext:
     def logs(self) -> RunLog:
         """The run's own log files, which are opened when something is written."""
         if self._logs is None:
-            self._logs = RunLog(self._work.log_dir)
+            self._logs = RunLog(lambda: self._work.log_dir)
         return self._logs
 
     def progress(self, fraction: float, message: str | None = None) -> None:

@@ -15,14 +15,13 @@ from headway.domain.jobs import COMMAND
 from headway.domain.runs import Outcome, RunStatus
 from headway.scheduler.leases import Denied
 from headway.scheduler.start import Started
-from headway.storage import log_files
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors.interface import Executor, Running
 from headway.worker.lease_keeper import LeaseKeeper, margin
 from headway.worker.reporter import Reporter
 from headway.worker.slots import Slots
-from headway.worker.transport import Transport
+from headway.worker.transport import Taken, Transport
 
 REGISTER_EVERY_S = 10.0
 LONGEST_WAIT_S = 15.0
@@ -136,22 +135,35 @@ class Worker:
     def _gather_slots(self) -> None:
         """While work is plenty, claims wait a moment for some slots, to take more at once."""
         if self._plenty:
-            self.slots.wait_free(PATIENCE_S, max(1, self.slots.size // 4))
+            self.slots.wait_free(PATIENCE_S, max(1, self.slots.size // 2))
 
     def _claim(self) -> int:
         with self.slots.door:
             free = self.slots.free
             if free <= 0:
                 return 1
-            taken = self._transport.claim(free, lease=not self._unprepared)
+            taken = self._take(free)
             self.slots.take(len(taken.jobs))
             self._plenty = len(taken.jobs) == free
+            self._reporter.patience_s = PATIENCE_S if self._plenty else 0.0
         for job in taken.jobs:
             if job.lease is not None:
                 self._run(job, taken.since)
             else:
                 threading.Thread(target=self._prepare_and_run, args=(job,), daemon=True).start()
         return len(taken.jobs)
+
+    def _take(self, count: int) -> Taken:
+        """Claim jobs, and say in the same breath which have ended."""
+        ended = self._reporter.take() if self._transport.takes_reports else []
+        try:
+            taken = self._transport.claim(count, lease=not self._unprepared, ended=ended)
+        except Exception:
+            self._reporter.put_back(ended)
+            raise
+        if taken.reported is not None:
+            self._reporter.taken_along(ended, taken.reported)
+        return taken
 
     def _run(self, job: Started, asked: float) -> None:
         assert job.lease is not None
@@ -164,7 +176,7 @@ class Worker:
             params={} if job.params == "{}" else msgspec.json.decode(job.params),
             attempt=job.attempt,
             timeout_s=job.timeout_s,
-            log_dir=self._data / log_files.folder(lease_id),
+            data=self._data,
             deadline=asked + ttl_s - margin(ttl_s),
         )
         ctx = JobContext(work)

@@ -42,6 +42,8 @@ log = logging.getLogger("headway.worker")
 class RemoteTransport:
     """Every call is one request; one that cannot be answered raises `Unavailable`."""
 
+    takes_reports = False
+
     def __init__(
         self, url: str, token: str | None, registration: Registration, ca_file: str | None = None
     ) -> None:
@@ -57,7 +59,7 @@ class RemoteTransport:
     def register(self) -> None:
         """A claim registers the worker: nothing more to say."""
 
-    def claim(self, count: int, *, lease: bool) -> Taken:
+    def claim(self, count: int, *, lease: bool, ended: Sequence[Ended]) -> Taken:
         """Jobs to do; the server keeps the request until there are some."""
         body = ClaimBody(
             worker_id=self._me.worker_id,

@@ -1,14 +1,15 @@
 """The reporter: tells the scheduler how runs ended, as many at once as have ended meanwhile."""
 
 import logging
-import queue
 import random
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 
 from headway.domain import errors
 from headway.domain.runs import Outcome, RunStatus
-from headway.worker.transport import Ended, Transport
+from headway.worker.transport import Ended, Refusal, Transport
 
 LONGEST_WAIT_S = 15.0
 MOST_AT_ONCE = 1000
@@ -17,7 +18,10 @@ log = logging.getLogger("headway.worker")
 
 
 class Reporter:
-    """A thread that reports, and tries again for as long as the scheduler is away."""
+    """A thread that reports, and tries again for as long as the scheduler is away.
+
+    While claims follow one another, they take the reports along. The reporter leaves them the time.
+    """
 
     def __init__(
         self, transport: Transport, reported: Callable[[str], None], chance: random.Random
@@ -25,42 +29,57 @@ class Reporter:
         self._transport = transport
         self._reported = reported
         self._chance = chance
-        self._ended: queue.SimpleQueue[Ended | None] = queue.SimpleQueue()
+        self._ended: deque[Ended] = deque()
+        self._poke = threading.Event()
         self._stopping = threading.Event()
+        self.patience_s = 0.0
         self._thread = threading.Thread(target=self._loop, name="headway-reporter", daemon=True)
         self._thread.start()
 
     def add(self, lease_id: str, outcome: Outcome) -> None:
         """A run ended."""
-        self._ended.put(Ended(lease_id=lease_id, outcome=outcome))
+        self._ended.append(Ended(lease_id=lease_id, outcome=outcome))
+        if not self._poke.is_set():
+            self._poke.set()
+
+    def take(self) -> list[Ended]:
+        """What is to be reported now, for the caller to do it."""
+        return [self._ended.popleft() for _ in range(min(len(self._ended), MOST_AT_ONCE))]
+
+    def taken_along(self, ended: Sequence[Ended], reported: "Future[list[Refusal]]") -> None:
+        """What came of reports that went along with a claim; those that failed are tried again."""
+        try:
+            self._note(reported.result())
+        except Exception:
+            self.put_back(ended)
+
+    def put_back(self, ended: Sequence[Ended]) -> None:
+        """These were not reported after all."""
+        self._ended.extendleft(reversed(ended))
+        self._poke.set()
 
     def close(self, timeout_s: float) -> None:
         """Report what is left, then stop."""
         self._stopping.set()
-        self._ended.put(None)
+        self._poke.set()
         self._thread.join(timeout_s)
 
     def _loop(self) -> None:
         while True:
-            batch = [self._ended.get()]
-            while len(batch) < MOST_AT_ONCE and not self._ended.empty():
-                batch.append(self._ended.get())
-            ended = [one for one in batch if one is not None]
-            if ended:
+            self._poke.wait()
+            if self.patience_s:
+                self._stopping.wait(self.patience_s)
+            self._poke.clear()
+            while ended := self.take():
                 self._report(ended)
-            if len(ended) < len(batch) and self._ended.empty():
+            if self._stopping.is_set() and not self._ended:
                 return
 
     def _report(self, ended: list[Ended]) -> None:
         wait_s = 0.1
         while True:
             try:
-                for refusal in self._transport.release(ended):
-                    if refusal.error is not None:
-                        log.warning(
-                            "the outcome of run %s was refused: %s", refusal.lease_id, refusal.error
-                        )
-                    self._reported(refusal.lease_id)
+                self._note(self._transport.release(ended))
                 return
             except errors.Unavailable as error:
                 log.warning("%d outcomes wait for the scheduler: %s", len(ended), error)
@@ -70,6 +89,14 @@ class Reporter:
             except Exception as error:
                 self._report_apart(ended, error)
                 return
+
+    def _note(self, refusals: Sequence[Refusal]) -> None:
+        for refusal in refusals:
+            if refusal.error is not None:
+                log.warning(
+                    "the outcome of run %s was refused: %s", refusal.lease_id, refusal.error
+                )
+            self._reported(refusal.lease_id)
 
     def _report_apart(self, ended: list[Ended], error: Exception) -> None:
         """One outcome that is refused must not keep the others back, nor its job running."""

@@ -5,6 +5,7 @@ import io
 import logging
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, TextIO
 
@@ -22,7 +23,7 @@ class RunLog:
 
     __slots__ = ("_closed", "_directory", "_files", "_lock")
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Callable[[], Path]) -> None:
         self._directory = directory
         self._files: dict[str, TextIO] | None = None
         self._lock = threading.Lock()
@@ -57,12 +58,12 @@ class RunLog:
 
     def _file(self, stream: Stream) -> TextIO:
         if self._files is None:
-            self._directory.mkdir(parents=True, exist_ok=True)
+            self._directory().mkdir(parents=True, exist_ok=True)
             self._files = {}
         if stream not in self._files:
             # Line buffering, and a character that has no bytes must not fail a print.
             self._files[stream] = open(  # noqa: SIM115
-                log_files.path(self._directory, stream),
+                log_files.path(self._directory(), stream),
                 "a",
                 buffering=1,
                 encoding="utf-8",

@@ -3,6 +3,8 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -49,15 +51,20 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
 
     jobs: list[Started]
     since: float
+    reported: "Future[list[Refusal]] | None" = None
+    """What became of the reports that went along with the claim."""
 
 
 class Transport(Protocol):
     """The way to the scheduler. Every call may raise `Unavailable`: then it is tried again."""
 
+    takes_reports: bool
+    """Whether a claim can take reports along, to be written in the same transaction."""
+
     def register(self) -> None:
         """Say who is there, and that it still is."""
 
-    def claim(self, count: int, *, lease: bool) -> Taken:
+    def claim(self, count: int, *, lease: bool, ended: Sequence[Ended]) -> Taken:
         """Jobs to do; may wait for some."""
 
     def wait(self) -> None:
@@ -88,6 +95,8 @@ class Transport(Protocol):
 class LocalTransport:
     """Straight to the scheduler in this process."""
 
+    takes_reports = True
+
     def __init__(
         self, scheduler: Scheduler, registration: Registration, only_job: int | None = None
     ) -> None:
@@ -116,8 +125,8 @@ class LocalTransport:
             slots=me.slots,
         )
 
-    def claim(self, count: int, *, lease: bool) -> Taken:
-        """Jobs that can start now."""
+    def claim(self, count: int, *, lease: bool, ended: Sequence[Ended]) -> Taken:
+        """Jobs that can start now, those among them that the reports set free."""
         since = time.monotonic()
         self._ready.clear()
         request = ClaimRequest(
@@ -127,8 +136,14 @@ class LocalTransport:
             lease=lease,
             only_job=self._only_job,
         )
-        jobs = self._store.write(lambda tx: dispatch.claim(self._scheduler, tx, request))
-        return Taken(jobs=jobs, since=since)
+
+        def claim(tx: Transaction) -> list[Started]:
+            return dispatch.claim(self._scheduler, tx, request)
+
+        if not ended:
+            return Taken(jobs=self._store.write(claim), since=since)
+        reported, claimed = self._store.write_both(partial(self._finish, ended), claim)
+        return Taken(jobs=claimed.result(), since=since, reported=reported)
 
     def wait(self) -> None:
         """Sleep until there may be something to claim."""
@@ -160,11 +175,11 @@ class LocalTransport:
 
     def release(self, ended: Sequence[Ended]) -> list[Refusal]:
         """Report how runs ended."""
+        return self._store.write(partial(self._finish, ended))
+
+    def _finish(self, ended: Sequence[Ended], tx: Transaction) -> list[Refusal]:
         reports = [finish.Report(lease_id=one.lease_id, outcome=one.outcome) for one in ended]
-        worker_id = self._me.worker_id
-        answers = self._store.write(
-            lambda tx: finish.finish(self._scheduler, tx, worker_id, reports)
-        )
+        answers = finish.finish(self._scheduler, tx, self._me.worker_id, reports)
         return [Refusal(lease_id=one.lease_id, error=one.error) for one in answers]
 
     def on_cancel(self, tell: Callable[[], None]) -> None:

@@ -1,7 +1,7 @@
 """Threads that serve a line of runs: as few of them as get it done.
 
 Waking a thread for every run would cost more than a short run itself. One thread serves the line
-for as long as the line moves; when it has not moved for a moment, more threads are woken.
+for as long as the line moves; when it has not moved for a moment, twice as many serve it.
 """
 
 import itertools
@@ -68,7 +68,7 @@ class SlotThreads:
         """The line has had its moment: if it did not move, more threads are needed."""
         with self._lock:
             if self._line and self._taken == seen:
-                self._wake(min(len(self._line), self._size - self._active))
+                self._wake(min(len(self._line), self._size - self._active, max(1, self._active)))
             if self._line and self._active < self._size:
                 self._watch()
             else:
