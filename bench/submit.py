@@ -8,6 +8,7 @@ from bench.bed import bed
 from headway.domain.requests import JobRequest
 from headway.scheduler import submit
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.awaiting import awaiting
 
 REQUEST = JobRequest(job_type="noop")
 
@@ -50,6 +51,6 @@ async def _tasks(scheduler: Scheduler, count: int, callers: int) -> None:
     async def call() -> None:
         for _ in range(count // callers):
             wish = submit.Wish(scheduler=scheduler, request=REQUEST)
-            await asyncio.wrap_future(submit.submit_later(wish))
+            await awaiting(submit.submit_later(wish))
 
     await asyncio.gather(*(call() for _ in range(callers)))

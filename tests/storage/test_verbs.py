@@ -1,5 +1,7 @@
 """What the scheduler relies on, in short, on each database. Its own tests say the rest."""
 
+from typing import Any
+
 import pytest
 from tests.helpers import MovableClock, claim, event_kinds, finish, job, submit
 
@@ -153,3 +155,22 @@ def test_an_error_with_any_character_is_recorded(scheduler: Scheduler) -> None:
     number = submit(scheduler).number
     finish(scheduler, claim(scheduler), RunStatus.FAILED, error="it said \0 and \\u0000")
     assert job(scheduler, number).status is JobStatus.FAILED
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"params": {"a": 1}, "tags": ["x"], "priority": 5, "timeout_s": 3},
+        {"delay_s": 60, "requires": ["gpu"], "limits": {"capacity": 2}, "cost_units": 4},
+        {"locks": ["gpu"], "unique_key": "u", "dedup_key": "d", "dedup_window_s": 9},
+        {"approval": True, "idempotency_key": "i", "webhook_url": "http://localhost/"},
+        {"after": [1], "needs": ["file:nowhere"], "missing_producer": "wait"},
+    ],
+)
+def test_a_new_job_is_answered_as_it_is_read_later(
+    scheduler: Scheduler, fields: dict[str, Any]
+) -> None:
+    submit(scheduler)
+    new = submit(scheduler, **fields)
+    assert new == job(scheduler, new.number)

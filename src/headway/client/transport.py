@@ -13,6 +13,7 @@ from headway.client.calls import Call
 from headway.domain.tokens import Principal, Role
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import log_files, runs
+from headway.storage.awaiting import awaiting
 
 POLL_S = 0.2
 CHUNK = 64 * 1024
@@ -51,7 +52,7 @@ class LocalTransport:
         if call.method == "GET":
             return await asyncio.to_thread(self.send, call)
         answer = self._perform(call)
-        return _value(await asyncio.wrap_future(answer) if isinstance(answer, Future) else answer)
+        return _value(await awaiting(answer) if isinstance(answer, Future) else answer)
 
     def _perform(self, call: Call[Any]) -> Any:
         operation, values = table.find(call.method, call.path)

@@ -24,7 +24,7 @@ def to_millis(moment: datetime) -> int:
 
 def from_millis(millis: int) -> datetime:
     """The moment that was stored."""
-    return datetime.fromtimestamp(millis // 1000, UTC).replace(microsecond=millis % 1000 * 1000)
+    return _EPOCH + timedelta(milliseconds=millis)
 
 
 def maybe_to_millis(moment: datetime | None) -> int | None:

@@ -22,6 +22,7 @@ from headway.http.exchange import JSON, ClientGone, Exchange, Receive, Scope, Se
 from headway.http.security import Doorkeeper
 from headway.scheduler.recovery import Recovered
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.awaiting import awaiting
 from headway.worker.loop import Worker
 
 ROOM_FOR_THE_REST = 64 * 1024
@@ -135,7 +136,7 @@ class Application:
         else:
             answer = table.perform(self.scheduler, principal, operation, values, body, query, key)
         if isinstance(answer, Future):
-            answer = await asyncio.wrap_future(answer)
+            answer = await awaiting(answer)
         await self._answer(exchange, operation, answer)
 
     def _limit(self, path: str) -> int:

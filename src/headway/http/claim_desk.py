@@ -20,6 +20,7 @@ from headway.scheduler import dispatch
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records
+from headway.storage.awaiting import awaiting
 from headway.storage.transaction import READY, SAFETY_POLL_S, Transaction
 
 LONGEST_WAIT_S = 60.0
@@ -139,7 +140,7 @@ class ClaimDesk:
     async def _ask(self, waiters: list[_Waiter]) -> dict[_Waiter, Claimed]:
         asked = time.monotonic()
         work = self._scheduler.store.write_later(lambda tx: self._claim_all(tx, waiters))
-        answers = await asyncio.wrap_future(work)
+        answers = await awaiting(work)
         for waiter in waiters:
             waiter.known = True
         return {

@@ -1,6 +1,5 @@
 """A small page to watch the queue in a browser, opened with a one-time code."""
 
-import asyncio
 import secrets
 import time
 from functools import cache
@@ -13,6 +12,7 @@ from headway.domain.tokens import Role
 from headway.http.exchange import Exchange
 from headway.scheduler import tokens
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.awaiting import awaiting
 
 CODE_LASTS_S = 600.0
 HEADERS = (
@@ -56,7 +56,7 @@ class Codes:
                 "this code is used or too old; the server prints a new one when it starts"
             )
         scheduler = self._scheduler
-        made = await asyncio.wrap_future(
+        made = await awaiting(
             scheduler.store.write_later(
                 lambda tx: tokens.create(scheduler, tx, "dashboard", Role.ADMIN)
             )

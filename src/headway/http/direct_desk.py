@@ -17,6 +17,7 @@ from headway.domain.reservations import EXPIRES_AFTER_S, WAIT_TIMEOUT_S
 from headway.domain.runs import Outcome, RunStatus
 from headway.scheduler import direct
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.awaiting import awaiting
 from headway.storage.transaction import Transaction
 from headway.worker.context import JobContext, Work
 from headway.worker.loop import Worker
@@ -202,7 +203,7 @@ class DirectDesk:
             await self._write(lambda tx: direct.renew(self._scheduler, tx, reservation_id))
 
     async def _write(self, work: Any) -> Any:
-        return await asyncio.wrap_future(self._scheduler.store.write_later(work))
+        return await awaiting(self._scheduler.store.write_later(work))
 
     async def _audit(
         self,

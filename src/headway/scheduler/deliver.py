@@ -20,6 +20,7 @@ from headway.scheduler import webhooks
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.webhooks import DueDelivery, Tried
 from headway.storage import webhooks as kept
+from headway.storage.awaiting import awaiting
 from headway.storage.transaction import DELIVERIES, Transaction
 
 T = TypeVar("T")
@@ -112,15 +113,13 @@ class Courier:
 
     async def _take(self, delivery_ids: list[str]) -> list[DueDelivery]:
         write = self._scheduler.store.write_later
-        return await asyncio.wrap_future(write(lambda tx: webhooks.take(tx, delivery_ids)))
+        return await awaiting(write(lambda tx: webhooks.take(tx, delivery_ids)))
 
     async def _record(self) -> None:
         """All results that have come in since the last time, in one write."""
         if results := self._results[:]:
             write = self._scheduler.store.write_later
-            await asyncio.wrap_future(
-                write(lambda tx: webhooks.record(self._scheduler, tx, results))
-            )
+            await awaiting(write(lambda tx: webhooks.record(self._scheduler, tx, results)))
             del self._results[: len(results)]
 
     async def _read(self, work: Callable[[Transaction], T]) -> T:

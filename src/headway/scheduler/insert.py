@@ -49,8 +49,15 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
         return bool(terms.needs or terms.locks or terms.pinned_head or terms.approval)
 
 
-def insert(tx: Transaction, new_jobs: Sequence[NewJob], chronicle: Chronicle) -> list[int]:
-    """Write the jobs; answers those whose gates must still be looked at."""
+class Inserted(msgspec.Struct, frozen=True):
+    """The jobs whose gates must still be looked at, and the rows of all."""
+
+    to_admit: list[int]
+    rows: list[dict[str, Any]]
+
+
+def insert(tx: Transaction, new_jobs: Sequence[NewJob], chronicle: Chronicle) -> Inserted:
+    """Write the jobs."""
     statuses = _statuses(tx, new_jobs)
     rows, to_admit = [], []
     for job in new_jobs:
@@ -69,7 +76,7 @@ def insert(tx: Transaction, new_jobs: Sequence[NewJob], chronicle: Chronicle) ->
     jobs.insert(tx, rows, payloads)
     _insert_edges(tx, new_jobs, statuses)
     tx.wake(READY)
-    return to_admit
+    return Inserted(to_admit, rows)
 
 
 def _statuses(tx: Transaction, new_jobs: Sequence[NewJob]) -> dict[int, JobStatus]:
@@ -106,7 +113,8 @@ def _row(tx: Transaction, job: NewJob, closed: Closed | None, open_deps: int) ->
     waiting = closed is not None and not closed.forever
     status = closed.status if closed is not None and waiting else states.QUEUED
     late = closed is not None and closed.status is states.QUEUED
-    row = {name: getattr(job, name) for name in _PLAIN}
+    row = msgspec.structs.asdict(job)
+    del row["params"], row["approved"]
     row.update(
         terms=codec.dump_terms(job.terms),
         status=status.value,
@@ -121,9 +129,6 @@ def _row(tx: Transaction, job: NewJob, closed: Closed | None, open_deps: int) ->
         queued_at=None if closed or job.gated else tx.now_ms,
     )
     return row
-
-
-_PLAIN = [name for name in NewJob.__struct_fields__ if name not in ("terms", "params", "approved")]
 
 
 def _approval(job: NewJob) -> str | None:

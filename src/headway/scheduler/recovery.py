@@ -178,7 +178,7 @@ def _create_missing_retries(scheduler: Scheduler, tx: Transaction) -> int:
         )
         if isinstance(decision, retries.RetryAt):
             created.append(retry_job(scheduler, tx, record, decision.moment))
-    settle.settle(scheduler, tx, chronicle, admit=insert(tx, created, chronicle) if created else [])
+    settle.settle(scheduler, tx, chronicle, admit=insert(tx, created, chronicle).to_admit)
     chronicle.write()
     return len(numbers)
 

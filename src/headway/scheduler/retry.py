@@ -35,7 +35,7 @@ def retry_run(
     chronicle.add(events.RETRY_SCHEDULED, failed.number, {"run_id": run_id, "job_id": job.job_id})
     if job.group_id is not None:
         groups.reopen(tx, job.group_id)
-    settle.settle(scheduler, tx, chronicle, admit=insert(tx, [job], chronicle))
+    settle.settle(scheduler, tx, chronicle, admit=insert(tx, [job], chronicle).to_admit)
     chronicle.write()
     return job.number
 

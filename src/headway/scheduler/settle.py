@@ -68,7 +68,7 @@ def _consequences(
         if isinstance(decision := decisions[one.record.number], retries.RetryAt)
     ]
     new_jobs = [retry_job(scheduler, tx, record, moment) for record, moment in retried]
-    waiting = set(insert(tx, new_jobs, chronicle)) if new_jobs else set()
+    waiting = set(insert(tx, new_jobs, chronicle).to_admit) if new_jobs else set()
     going_on = {record.number for record, _ in retried}
     final = [one for one in ended if one.record.number not in going_on]
     waiting |= _meet_dependencies(tx, final)

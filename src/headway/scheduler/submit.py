@@ -13,7 +13,7 @@ from headway.domain.jobs import POSITION_GAP, After, Job, Terms
 from headway.domain.requests import JobRequest
 from headway.domain.templates import Template, TemplateStatus
 from headway.scheduler import params, references, settle
-from headway.scheduler.insert import NewJob, insert
+from headway.scheduler.insert import Inserted, NewJob, insert
 from headway.scheduler.references import Plan, Submitted
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, templates
@@ -68,17 +68,37 @@ def submit_each(tx: Transaction, wishes: Sequence[Wish]) -> list[Receipt]:
         if wish.check is not None:
             wish.check(tx)
     requested = [wish.request for wish in wishes]
-    made = submit_all(wishes[0].scheduler, tx, requested)
-    views = {job.number: job for job in jobs.views(tx, [one.number for one in made])}
-    return [
-        Receipt(
-            job=msgspec.structs.replace(views[one.number], deduplicated=True)
-            if one.deduplicated
-            else views[one.number],
-            created=one.created,
-        )
-        for one in made
-    ]
+    new_jobs = NewViews(tx)
+    made = submit_all(wishes[0].scheduler, tx, requested, shown=new_jobs)
+    views = new_jobs.of([one.number for one in made])
+    return [_receipt(one, views[one.number]) for one in made]
+
+
+def _receipt(one: Submitted, job: Job) -> Receipt:
+    if one.deduplicated:
+        job = msgspec.structs.replace(job, deduplicated=True)
+    return Receipt(job=job, created=one.created)
+
+
+class NewViews:
+    """New jobs as they are shown. What was just written need not be read again."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._views: dict[int, Job] = {}
+
+    def note(self, new_jobs: Sequence[NewJob], inserted: Inserted, lane_ids: LaneIds) -> None:
+        """These jobs are written as they are, but for those whose gates are still looked at."""
+        changing = set(inserted.to_admit)
+        for job, row in zip(new_jobs, inserted.rows, strict=True):
+            if job.number not in changing and not job.terms.after:
+                lane = lane_ids.lane(job.lane_id)
+                self._views[job.number] = jobs.view_of_new(row, lane, job.params or "{}")
+
+    def of(self, numbers: Sequence[int]) -> dict[int, Job]:
+        """Some jobs by number; those that are not new are read."""
+        others = [number for number in numbers if number not in self._views]
+        return self._views | {job.number: job for job in jobs.views(self._tx, others)}
 
 
 def submit_all(
@@ -86,6 +106,7 @@ def submit_all(
     tx: Transaction,
     wanted: Sequence[JobRequest],
     origin: Origin | None = None,
+    shown: "NewViews | None" = None,
 ) -> list[Submitted]:
     """Submit jobs, all or nothing. Those of a batch may name each other by `ref`."""
     origin = origin or Origin()
@@ -105,8 +126,10 @@ def submit_all(
     ]
     references.refuse_cycles(new_jobs, plans)
     chronicle = Chronicle(tx)
-    to_admit = insert(tx, new_jobs, chronicle)
-    settle.settle(scheduler, tx, chronicle, admit=to_admit)
+    inserted = insert(tx, new_jobs, chronicle)
+    if shown is not None:
+        shown.note(new_jobs, inserted, lane_ids)
+    settle.settle(scheduler, tx, chronicle, admit=inserted.to_admit)
     chronicle.write()
     made = {
         place: Submitted(number=plan.number, job_id=plan.job_id) for place, plan in plans.items()

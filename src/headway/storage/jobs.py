@@ -48,15 +48,25 @@ class LaneIds:
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
-        self._known: dict[str, int] = {}
+        self._known: dict[tuple[Any, ...], int] = {}
+        self._lanes: dict[int, Lane] = {}
 
     def find(self, lane: Lane) -> int:
         """The id of a lane."""
+        parts = (lane.queue, lane.job_type, lane.cost_units, lane.requires, *lane.limits.items())
+        if parts not in self._known:
+            self._known[parts] = self._look_up(lane)
+            self._lanes[self._known[parts]] = lane
+        return self._known[parts]
+
+    def lane(self, lane_id: int) -> Lane:
+        """The lane with an id that was found here."""
+        return self._lanes[lane_id]
+
+    def _look_up(self, lane: Lane) -> int:
         key = codec.dump([lane.queue, lane.job_type, lane.cost_units, lane.requires, lane.limits])
-        if key not in self._known:
-            row = self._tx.row("lane_by_key", key=key)
-            self._known[key] = row["lane_id"] if row else self._insert(key, lane)
-        return self._known[key]
+        row = self._tx.row("lane_by_key", key=key)
+        return row["lane_id"] if row else self._insert(key, lane)
 
     def _insert(self, key: str, lane: Lane) -> int:
         return int(
@@ -134,6 +144,32 @@ def views(tx: Transaction, numbers: Sequence[int]) -> list[Job]:
     return [_view(found[number], on.get(number)) for number in numbers if number in found]
 
 
+def view_of_new(row: Mapping[str, Any], lane: Lane, params: str) -> Job:
+    """A new job as it is shown, from the row that was written."""
+    return _view(
+        {
+            **_NOT_YET,
+            **row,
+            "queue": lane.queue,
+            "job_type": lane.job_type,
+            "cost_units": lane.cost_units,
+            "requires": codec.dump(lane.requires) if lane.requires else "[]",
+            "limits": codec.dump(lane.limits) if lane.limits else "{}",
+            "params": params,
+        },
+        None,
+    )
+
+
+_NOT_YET: dict[str, Any] = dict.fromkeys(
+    [
+        *("chain_id", "retry_of_id", "live_progress", "cancel", "worker_id", "claim_expires_at"),
+        *("run_id", "progress", "started_at", "finished_at", "exit_code"),
+    ]
+) | {"retry_state": RetryState.NONE.value}
+"""The columns of a view that have no value when a job begins."""
+
+
 def _view(row: Row, waits_on: int | None) -> Job:
     terms = codec.load_terms(row["terms"])
     reason = _reason(row, next((one.job for one in terms.after if one.number == waits_on), None))
@@ -144,7 +180,7 @@ def _view(row: Row, waits_on: int | None) -> Job:
         number=row["number"],
         job_type=row["job_type"],
         queue=row["queue"],
-        params=codec.load(row["params"]),
+        params={} if row["params"] == "{}" else codec.load(row["params"]),
         priority=row["priority"],
         position=row["position"],
         status=JobStatus(row["status"]),
@@ -170,7 +206,7 @@ def _view(row: Row, waits_on: int | None) -> Job:
         missing_producer=terms.missing_producer,
         cost_units=row["cost_units"],
         requires=records.words(row["requires"]),
-        limits=codec.load(row["limits"]),
+        limits={} if row["limits"] == "{}" else codec.load(row["limits"]),
         timeout_s=terms.timeout_s,
         retry_policy=terms.retry_policy,
         webhook_url=terms.webhook_url,
