@@ -1,7 +1,7 @@
 """Admission: the gates decide whether a waiting job may be claimed, or what it waits for."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -29,6 +29,8 @@ def admit(
     scheduler: Scheduler, tx: Transaction, numbers: Collection[int], chronicle: Chronicle
 ) -> list[Blocked]:
     """Look at these jobs' gates, record where they stand, answer those that can never start."""
+    if not numbers:
+        return []
     waiting = [one for one in jobs.read(tx, numbers) if one.status in states.WAITING]
     facts = gather(scheduler, tx, waiting)
     verdicts = [(record, first_closed(record, facts)) for record in waiting]
@@ -64,11 +66,12 @@ def first_closed(record: JobRecord, facts: Facts) -> Closed | None:
 def _record(
     tx: Transaction, standing: Sequence[tuple[JobRecord, Closed | None]], chronicle: Chronicle
 ) -> None:
-    rows = []
+    places = []
     for record, closed in standing:
-        rows.append(_row(tx, record, closed))
-        if rows[-1]["due_at"] is not None:
-            tx.due_at(rows[-1]["due_at"])
+        place = _place(tx, record, closed)
+        places.append((record.number, place))
+        if place.due_at is not None:
+            tx.due_at(place.due_at)
         if closed is None and (record.status is not states.QUEUED or record.wait_kind):
             chronicle.add(events.QUEUED, record.number)
         elif closed is not None and (record.wait_kind, record.wait_detail) != (
@@ -80,26 +83,36 @@ def _record(
                 record.number,
                 {"status": closed.status, "kind": closed.kind, "detail": closed.detail},
             )
-    tx.many("admit_job", rows)
+    tx.many("admit_jobs", records.grouped(places, "numbers"))
     tx.wake(READY)
 
 
-def _row(tx: Transaction, record: JobRecord, closed: Closed | None) -> dict[str, Any]:
+class _Place(NamedTuple):
+    """Where a job stands. Jobs that stand alike share a statement."""
+
+    status: JobStatus
+    due_at: int | None
+    wait_kind: str | None
+    wait_detail: str | None
+    waited_on: str
+    queued_at: int | None
+
+
+def _place(tx: Transaction, record: JobRecord, closed: Closed | None) -> _Place:
     status = closed.status if closed else states.QUEUED
     states.check(record.number, record.status, status)
     late = closed is not None and status is states.QUEUED
     kinds = record.waited_on
     if closed is not None and closed.kind not in kinds:
         kinds = (*kinds, closed.kind)
-    return {
-        "number": record.number,
-        "status": status.value,
-        "due_at": record.scheduled_for if late else None,
-        "wait_kind": closed.kind if closed else None,
-        "wait_detail": closed.detail if closed else None,
-        "waited_on": codec.dump(kinds),
-        "queued_at": None if closed else tx.now_ms,
-    }
+    return _Place(
+        status,
+        record.scheduled_for if late else None,
+        closed.kind if closed else None,
+        closed.detail if closed else None,
+        codec.dump(kinds),
+        None if closed else tx.now_ms,
+    )
 
 
 def _watch(

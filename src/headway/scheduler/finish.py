@@ -62,11 +62,13 @@ def finish(
 
 
 def _observe(scheduler: Scheduler, tx: Transaction, ended: Sequence[JobRecord]) -> None:
-    lanes = jobs.lanes(tx, {one.lane_id for one in ended}) if ended else {}
+    known = scheduler.seen.job_types
+    if unknown := {one.lane_id for one in ended} - known.keys():
+        known.update((id_, lane.job_type) for id_, lane in jobs.lanes(tx, unknown).items())
     spans: dict[str, list[float]] = {}
     for one in ended:
         ran_ms = tx.now_ms - (one.started_at or tx.now_ms)
-        spans.setdefault(lanes[one.lane_id].job_type, []).append(ran_ms / 1000)
+        spans.setdefault(known[one.lane_id], []).append(ran_ms / 1000)
     for job_type, seconds in spans.items():
         scheduler.seen.run_time.add(job_type, seconds)
 

@@ -43,4 +43,6 @@ class Observations:
     def __init__(self) -> None:
         self.start_latency = Histogram()
         self.run_time = Histogram()
+        self.job_types: dict[int, str] = {}
+        """By lane, as the labels of `run_time`: asked for so often that they are kept."""
         self.expired_leases = 0

@@ -5,7 +5,6 @@ call for webhooks. Jobs that are blocked by that have ended too, so it goes on u
 """
 
 import itertools
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -157,15 +156,13 @@ def _meet_dependencies(tx: Transaction, final: Sequence[Ended]) -> set[int]:
 
 def _meet(tx: Transaction, chains: list[int], status: JobStatus) -> set[int]:
     listed = records.listed(chains)
-    if not tx.rows("dependents", chains=listed):
+    if not tx.rows("any_dependents", chains=listed):
         return set()
-    policies = [policy for policy in Policy if after.satisfies(status, policy)]
-    met = tx.rows("meet_dependencies", chains=listed, policies=records.listed(policies))
-    counts = Counter(row["job_number"] for row in met)
-    tx.many("lower_open_deps", [{"number": number, "met": n} for number, n in counts.items()])
+    policies = records.listed(policy for policy in Policy if after.satisfies(status, policy))
+    lowered = tx.rows("lower_open_deps", chains=listed, policies=policies)
+    tx.do("meet_dependencies", chains=listed, policies=policies)
     broken = {row["job_number"] for row in tx.rows("dependents", chains=listed)}
-    free = tx.rows("without_open_deps", numbers=records.listed(counts)) if counts else ()
-    return broken | {row["number"] for row in free}
+    return broken | {row["number"] for row in lowered if row["open_deps"] == 0}
 
 
 def _tell_consumers(tx: Transaction, final: Sequence[Ended]) -> set[int]:

@@ -80,6 +80,7 @@ class Worker:
         give_up = time.monotonic() + grace_s
         self.retire()
         self._claimer.join(grace_s)
+        self._reporter.poke()  # what ended while the last claim was on its way
         idle = self.slots.wait_idle(max(0.0, give_up - time.monotonic()))
         if not idle:
             self._abandon()
@@ -116,6 +117,7 @@ class Worker:
         while not self._stopping.is_set():
             self._gather_slots()
             if not self.slots.wait_free(1.0) or self._stopping.is_set():
+                self._reporter.poke()
                 continue
             try:
                 got = self._claim()
@@ -145,7 +147,6 @@ class Worker:
             taken = self._take(free)
             self.slots.take(len(taken.jobs))
             self._plenty = len(taken.jobs) == free
-            self._reporter.patience_s = PATIENCE_S if self._plenty else 0.0
         for job in taken.jobs:
             if job.lease is not None:
                 self._run(job, taken.since)
@@ -187,7 +188,7 @@ class Worker:
             if held.fenced:
                 self._keeper.drop(lease_id)
             else:
-                self._reporter.add(lease_id, outcome)
+                self._report(lease_id, outcome)
 
         try:
             held.running = self.executor.start(work, ctx, done)
@@ -198,6 +199,14 @@ class Worker:
                     status=RunStatus.FAILED, error=f"could not be started: {error}", exit_code=1
                 )
             )
+
+    def _report(self, lease_id: str, outcome: Outcome) -> None:
+        """With the next claim if there can be one, or else at once."""
+        self._reporter.add(lease_id, outcome)
+        if self._transport.takes_reports and self.slots.free > 0 and not self._stopping.is_set():
+            self._transport.poke()
+        else:
+            self._reporter.poke()
 
     def _prepare_and_run(self, job: Started) -> None:
         """The two-step way: set up what the job needs, then ask for the lease."""

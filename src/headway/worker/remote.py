@@ -85,6 +85,9 @@ class RemoteTransport:
     def wait(self) -> None:
         """The claim itself waits."""
 
+    def poke(self) -> None:
+        """A claim on its way cannot be called back."""
+
     def wake(self) -> None:
         """The next claim does not wait."""
         self._closing.set()

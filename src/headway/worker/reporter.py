@@ -20,7 +20,7 @@ log = logging.getLogger("headway.worker")
 class Reporter:
     """A thread that reports, and tries again for as long as the scheduler is away.
 
-    While claims follow one another, they take the reports along. The reporter leaves them the time.
+    Where claims take reports along, it is only called for what they could not take.
     """
 
     def __init__(
@@ -32,15 +32,16 @@ class Reporter:
         self._ended: deque[Ended] = deque()
         self._poke = threading.Event()
         self._stopping = threading.Event()
-        self.patience_s = 0.0
         self._thread = threading.Thread(target=self._loop, name="headway-reporter", daemon=True)
         self._thread.start()
 
     def add(self, lease_id: str, outcome: Outcome) -> None:
         """A run ended."""
         self._ended.append(Ended(lease_id=lease_id, outcome=outcome))
-        if not self._poke.is_set():
-            self._poke.set()
+
+    def poke(self) -> None:
+        """Report now."""
+        self._poke.set()
 
     def take(self) -> list[Ended]:
         """What is to be reported now, for the caller to do it."""
@@ -56,19 +57,17 @@ class Reporter:
     def put_back(self, ended: Sequence[Ended]) -> None:
         """These were not reported after all."""
         self._ended.extendleft(reversed(ended))
-        self._poke.set()
+        self.poke()
 
     def close(self, timeout_s: float) -> None:
         """Report what is left, then stop."""
         self._stopping.set()
-        self._poke.set()
+        self.poke()
         self._thread.join(timeout_s)
 
     def _loop(self) -> None:
         while True:
             self._poke.wait()
-            if self.patience_s:
-                self._stopping.wait(self.patience_s)
             self._poke.clear()
             while ended := self.take():
                 self._report(ended)

@@ -70,6 +70,9 @@ class Transport(Protocol):
     def wait(self) -> None:
         """Sleep until there may be something to claim."""
 
+    def poke(self) -> None:
+        """Stop sleeping, this once."""
+
     def wake(self) -> None:
         """Stop sleeping, now and from now on."""
 
@@ -149,6 +152,11 @@ class LocalTransport:
         """Sleep until there may be something to claim."""
         if not self._closing.is_set():
             self._ready.wait(SAFETY_POLL_S)
+
+    def poke(self) -> None:
+        """Stop sleeping, this once."""
+        if not self._ready.is_set():
+            self._ready.set()
 
     def wake(self) -> None:
         """Stop sleeping, now and from now on."""

@@ -3,12 +3,24 @@
 INSERT INTO dependencies (job_number, chain, policy, met)
 SELECT job_number, chain, policy, met FROM json_populate_recordset(CAST(NULL AS dependencies), CAST(:rows AS json));
 
+-- name: any_dependents
+-- Whether anybody waits for the end of these chains.
+SELECT 1 AS one FROM dependencies WHERE chain = ANY (CAST(:chains AS bigint[])) AND met = 0 LIMIT 1;
+
+-- name: lower_open_deps
+-- Some chains ended: their dependents have as many dependencies less as have these policies.
+UPDATE jobs SET open_deps = open_deps - d.met FROM (
+    SELECT job_number, count(*) AS met FROM dependencies
+    WHERE chain = ANY (CAST(:chains AS bigint[])) AND met = 0
+    AND policy = ANY (CAST(:policies AS text[])) GROUP BY job_number
+) d WHERE jobs.number = d.job_number
+RETURNING number, open_deps;
+
 -- name: meet_dependencies
 -- Some chains ended: the dependencies with these policies are met.
 UPDATE dependencies SET met = 1
 WHERE chain = ANY (CAST(:chains AS bigint[])) AND met = 0
-AND policy = ANY (CAST(:policies AS text[]))
-RETURNING job_number;
+AND policy = ANY (CAST(:policies AS text[]));
 
 -- name: reopen_dependencies
 -- Some chains start afresh: nothing that comes after them is met.

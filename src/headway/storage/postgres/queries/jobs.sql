@@ -83,29 +83,19 @@ UPDATE jobs SET payload_id = :payload_id, priority = :priority, position = :posi
     scheduled_for = :scheduled_for
 WHERE number = :number;
 
--- name: admit_job
--- Where a waiting job stands now, and why.
+-- name: admit_jobs
+-- Where waiting jobs stand now, and why.
 UPDATE jobs SET status = r.status, due_at = r.due_at, wait_kind = r.wait_kind, wait_detail = r.wait_detail,
     waited_on = r.waited_on, queued_at = coalesce(jobs.queued_at, r.queued_at), claim_expires_at = NULL,
     worker_id = NULL, limited_since = NULL
 FROM json_to_recordset(CAST(:rows AS json)) AS r (
-    number bigint, status text, due_at bigint, wait_kind text, wait_detail text, waited_on text, queued_at bigint)
-WHERE jobs.number = r.number;
+    numbers text, status text, due_at bigint, wait_kind text, wait_detail text, waited_on text, queued_at bigint),
+    json_array_elements_text(CAST(r.numbers AS json)) AS n
+WHERE jobs.number = CAST(n AS bigint);
 
 -- name: set_open_deps
 -- How many dependencies are not met.
 UPDATE jobs SET open_deps = :open_deps WHERE number = :number;
-
--- name: lower_open_deps
--- So many dependencies were met.
-UPDATE jobs SET open_deps = open_deps - r.met
-FROM json_to_recordset(CAST(:rows AS json)) AS r (number bigint, met bigint)
-WHERE jobs.number = r.number;
-
--- name: without_open_deps
--- Which of these jobs wait for no other job any more.
-SELECT number FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[])) AND open_deps = 0
-AND finished_at IS NULL;
 
 -- name: set_approval
 -- What a person said.

@@ -2,12 +2,24 @@
 -- One job comes after another's chain.
 INSERT INTO dependencies (job_number, chain, policy, met) VALUES (:job_number, :chain, :policy, :met);
 
+-- name: any_dependents
+-- Whether anybody waits for the end of these chains.
+SELECT 1 FROM dependencies WHERE chain IN (SELECT value FROM json_each(:chains)) AND met = 0 LIMIT 1;
+
+-- name: lower_open_deps
+-- Some chains ended: their dependents have as many dependencies less as have these policies.
+UPDATE jobs SET open_deps = open_deps - d.met FROM (
+    SELECT job_number, count(*) AS met FROM dependencies
+    WHERE chain IN (SELECT value FROM json_each(:chains)) AND met = 0
+    AND policy IN (SELECT value FROM json_each(:policies)) GROUP BY job_number
+) d WHERE jobs.number = d.job_number
+RETURNING number, open_deps;
+
 -- name: meet_dependencies
 -- Some chains ended: the dependencies with these policies are met.
 UPDATE dependencies SET met = 1
 WHERE chain IN (SELECT value FROM json_each(:chains)) AND met = 0
-AND policy IN (SELECT value FROM json_each(:policies))
-RETURNING job_number;
+AND policy IN (SELECT value FROM json_each(:policies));
 
 -- name: reopen_dependencies
 -- Some chains start afresh: nothing that comes after them is met.

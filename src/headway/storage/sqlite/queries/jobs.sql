@@ -82,25 +82,16 @@ UPDATE jobs SET payload_id = :payload_id, priority = :priority, position = :posi
     scheduled_for = :scheduled_for
 WHERE number = :number;
 
--- name: admit_job
--- Where a waiting job stands now, and why.
+-- name: admit_jobs
+-- Where waiting jobs stand now, and why.
 UPDATE jobs SET status = :status, due_at = :due_at, wait_kind = :wait_kind, wait_detail = :wait_detail,
     waited_on = :waited_on, queued_at = coalesce(queued_at, :queued_at), claim_expires_at = NULL,
     worker_id = NULL, limited_since = NULL
-WHERE number = :number;
+WHERE number IN (SELECT value FROM json_each(:numbers));
 
 -- name: set_open_deps
 -- How many dependencies are not met.
 UPDATE jobs SET open_deps = :open_deps WHERE number = :number;
-
--- name: lower_open_deps
--- So many dependencies were met.
-UPDATE jobs SET open_deps = open_deps - :met WHERE number = :number;
-
--- name: without_open_deps
--- Which of these jobs wait for no other job any more.
-SELECT number FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers)) AND open_deps = 0
-AND finished_at IS NULL;
 
 -- name: set_approval
 -- What a person said.
