@@ -7,7 +7,7 @@ import headway
 app = headway.App()
 
 
-@app.job(retries=2, retry_delay="5s", timeout="10m")
+@app.job(retries=2, retry_delay="30s", timeout="10m")
 def story(ctx: headway.JobContext, genre: str, length: int = 5) -> str:
     """Write a story, slowly enough to be watched."""
     for page in range(length):
