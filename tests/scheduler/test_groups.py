@@ -11,11 +11,12 @@ from headway.api.operation import Paging
 from headway.domain import errors, events
 from headway.domain.groups import Group, GroupMode, GroupStatus, OnFailure
 from headway.domain.jobs import RetryPolicy
-from headway.domain.requests import BatchJobRequest
+from headway.domain.requests import AfterRequest, BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.domain.tokens import Role
-from headway.scheduler import groups, timekeeper
+from headway.scheduler import cancel as cancelling
+from headway.scheduler import groups, rewind, timekeeper, verify
 from headway.scheduler.groups import GroupRequest
 from headway.scheduler.scheduler import Scheduler
 
@@ -213,6 +214,82 @@ def test_an_order_against_the_members_own_dependencies_is_refused(scheduler: Sch
     with pytest.raises(errors.DependencyCycle):
         reorder(scheduler, group, 2, 0, 1)
     assert run_all(scheduler) == ["a", "b", "c"]
+
+
+def cancel_member(scheduler: Scheduler, number: int) -> None:
+    scheduler.store.write(lambda tx: cancelling.cancel(scheduler, tx, number))
+
+
+def waits_on(scheduler: Scheduler, number: int) -> str | None:
+    reason = job(scheduler, number).wait_reason
+    return reason.detail if reason else None
+
+
+@pytest.mark.parametrize("cancelled", [(2,), (2, 3), (3, 2)])
+def test_who_follows_a_cancelled_member_waits_for_the_one_before_it(
+    scheduler: Scheduler, cancelled: tuple[int, ...]
+) -> None:
+    group = make(scheduler, member("a"), member("b"), member("c"), member("d"))
+    (running,) = claim(scheduler)
+    for number in cancelled:
+        cancel_member(scheduler, number)
+    follower = 4 if 3 in cancelled else 3
+    assert claim(scheduler, 5) == []
+    assert waits_on(scheduler, follower) == f"waiting on job {group.members[0].job_id}"
+    finish(scheduler, running)
+    assert run_all(scheduler) == ["c", "d"][len(cancelled) - 1 :]
+    assert verify.verify(scheduler) == []
+
+
+def test_who_follows_a_blocked_member_waits_for_the_one_before_it(scheduler: Scheduler) -> None:
+    outside = submit(scheduler, "outside", priority=-1, retry_policy={"max_attempts": 0})
+    after = (AfterRequest(job=outside.number),)
+    both = [member("b", after=after), member("c", after=after)]
+    group = make(scheduler, member("a"), *both, member("d"), on_failure=OnFailure.CONTINUE)
+    running, other = claim(scheduler, 2)
+    finish(scheduler, other, FAILED)
+    blocked = ["BLOCKED_BY_DEPENDENCY"] * 2
+    assert statuses(scheduler, group) == ["RUNNING", *blocked, "WAITING_ON_DEPS"]
+    assert waits_on(scheduler, 5) == f"waiting on job {group.members[0].job_id}"
+    finish(scheduler, running)
+    assert run_all(scheduler) == ["d"]
+
+
+def test_a_failure_before_a_cancelled_member_stops_who_follows_it(scheduler: Scheduler) -> None:
+    group = make(scheduler)
+    (running,) = claim(scheduler)
+    cancel_member(scheduler, 2)
+    finish(scheduler, running, FAILED)
+    assert statuses(scheduler, group) == ["FAILED", "CANCELLED", "CANCELLED"]
+
+
+def test_a_cancelled_member_that_is_rewound_takes_its_place_again(scheduler: Scheduler) -> None:
+    make(scheduler)
+    (running,) = claim(scheduler)
+    cancel_member(scheduler, 2)
+    scheduler.store.write(lambda tx: rewind.rewind(scheduler, tx, 2))
+    finish(scheduler, running)
+    assert run_all(scheduler) == ["b", "c"]
+    assert verify.verify(scheduler) == []
+
+
+def test_a_reordered_group_keeps_its_order_past_a_cancelled_member(scheduler: Scheduler) -> None:
+    group = make(scheduler, member("a"), member("b"), member("c"), member("d"))
+    (running,) = claim(scheduler)
+    cancel_member(scheduler, 2)
+    reorder(scheduler, group, 3, 2)
+    assert claim(scheduler, 5) == []
+    finish(scheduler, running)
+    assert run_all(scheduler) == ["d", "c"]
+    assert verify.verify(scheduler) == []
+
+
+def test_members_around_a_cancelled_one_may_change_places(scheduler: Scheduler) -> None:
+    group = make(scheduler)
+    cancel_member(scheduler, 2)
+    reorder(scheduler, group, 2, 0)
+    assert run_all(scheduler) == ["c", "a"]
+    assert verify.verify(scheduler) == []
 
 
 def test_groups_are_listed_page_by_page(scheduler: Scheduler) -> None:

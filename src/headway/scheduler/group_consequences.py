@@ -1,14 +1,24 @@
 """What a member's end means for its group."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from headway.domain import events, groups, states
-from headway.domain.groups import PREDECESSOR_FAILED, GroupStatus, Member, OnFailure, Verdict
-from headway.domain.jobs import WaitReason
+from headway.domain.groups import (
+    PREDECESSOR_FAILED,
+    GroupMode,
+    GroupStatus,
+    Member,
+    OnFailure,
+    Verdict,
+)
+from headway.domain.jobs import After, Policy, Terms, WaitReason
 from headway.domain.runs import RunStatus
 from headway.scheduler.endings import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs
+from headway.storage import codec, jobs, records
+from headway.storage import groups as stored_groups
 from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
@@ -29,6 +39,65 @@ def decide(
         if not others:
             _mark_ended(tx, chronicle, group)
     return stopped
+
+
+def hand_on_predecessors(tx: Transaction, final: Sequence[Ended]) -> set[int]:
+    """A member that ended while it waited leaves its place: who followed it waits in its stead.
+
+    Answers the followers, whose gates must be looked at again.
+    """
+    followers: set[int] = set()
+    waited = [one.record for one in final if one.record.group_id and one.record.open_deps]
+    for record in sorted(waited, key=lambda one: one.group_place or 0):
+        followers |= _hand_on(tx, record)
+    return followers
+
+
+def _hand_on(tx: Transaction, ended: JobRecord) -> set[int]:
+    group = tx.row("group_by_id", group_id=ended.group_id)
+    if group is None or group["mode"] != GroupMode.SEQUENTIAL:
+        return set()
+    rows = tx.rows("group_members", group_id=ended.group_id)
+    ids = {row["number"]: row["job_id"] for row in rows}
+    waited_for = [
+        row["chain"]
+        for row in tx.rows("dependencies_of", numbers=records.listed([ended.number]))
+        if not row["met"] and row["policy"] == Policy.FINISHED and row["chain"] in ids
+    ]
+    dependents = tx.rows("all_dependents", chains=records.listed([ended.chain]))
+    behind = {row["job_number"] for row in dependents if row["policy"] == Policy.FINISHED}
+    followers = [one for one in jobs.read(tx, behind & ids.keys()) if one.open_deps]
+    for follower in followers:
+        _wait_for(tx, follower, {chain: ids[chain] for chain in waited_for})
+    return {one.number for one in followers}
+
+
+def _wait_for(tx: Transaction, follower: JobRecord, members: Mapping[int, str]) -> None:
+    """Let a member come after others, too."""
+    known = {one.number for one in follower.terms.after if one.policy is Policy.FINISHED}
+    new = [
+        After(job=job_id, number=number, policy=Policy.FINISHED)
+        for number, job_id in members.items()
+        if number not in known
+    ]
+    edges = [
+        {"job_number": follower.number, "chain": one.number, "policy": one.policy.value, "met": 0}
+        for one in new
+    ]
+    tx.many("insert_dependency", edges)
+    terms = msgspec.structs.replace(follower.terms, after=(*new, *follower.terms.after))
+    open_deps = follower.open_deps + len(new)
+    stored_groups.move_members(tx, [_place(follower, terms, open_deps)])
+
+
+def _place(record: JobRecord, terms: Terms, open_deps: int) -> dict[str, object]:
+    return {
+        "number": record.number,
+        "group_place": record.group_place,
+        "position": record.position,
+        "terms": codec.dump_terms(terms),
+        "open_deps": open_deps,
+    }
 
 
 def _failed(one: Ended) -> bool:

@@ -134,23 +134,21 @@ def _rewire(
     tx: Transaction, old: Sequence[JobRecord], new: Sequence[JobRecord], moving: set[int]
 ) -> dict[int, tuple[Terms, int]]:
     """Let each moving member come after its new neighbour; answers terms and open dependencies."""
-    before_old = dict(zip([one.number for one in old[1:]], old, strict=False))
-    before_new = dict(zip([one.number for one in new[1:]], new, strict=False))
+    ends = jobs.chain_ends(tx, {one.number for one in new})
+    over = {one.number for one in new if ends[one.number].status in states.TERMINAL}
+    before_old, before_new = _predecessors(old, over), _predecessors(new, over)
     changed = {
-        one.number: _after(one.terms, before_old.get(one.number), before_new.get(one.number))
+        one.number: _after(one.terms, before_old[one.number], before_new[one.number][-1:])
         for one in new
         if one.number in moving
     }
-    _refuse_cycles(new, changed)
-    ends = jobs.chain_ends(tx, {one.number for one in new})
+    _refuse_cycles([one for one in new if one.number not in over], changed)
     for number in changed:
-        for previous in (before_old.get(number), before_new.get(number)):
-            if previous is not None:
-                tx.do("remove_member_dependency", job_number=number, chain=previous.number)
-    for number in changed:
-        if previous := before_new.get(number):
-            met = ends[previous.number].status in states.TERMINAL
-            edge = {"chain": previous.number, "policy": Policy.FINISHED, "met": int(met)}
+        for previous in (*before_old[number], *before_new[number][-1:]):
+            tx.do("remove_member_dependency", job_number=number, chain=previous.number)
+        for previous in before_new[number][-1:]:
+            met = int(previous.number in over)
+            edge = {"chain": previous.number, "policy": Policy.FINISHED, "met": met}
             tx.do("insert_dependency", job_number=number, **edge)
     still_open = dict.fromkeys(changed, 0)
     for row in tx.rows("dependencies_of", numbers=records.listed(changed)):
@@ -158,14 +156,24 @@ def _rewire(
     return {number: (terms, still_open[number]) for number, terms in changed.items()}
 
 
-def _after(terms: Terms, old: JobRecord | None, new: JobRecord | None) -> Terms:
-    def is_old(one: After) -> bool:
-        return old is not None and (one.number, one.policy) == (old.number, Policy.FINISHED)
+def _predecessors(members: Sequence[JobRecord], over: set[int]) -> dict[int, list[JobRecord]]:
+    """Whom each member follows, nearest first: past those that ended while they waited.
 
-    rest = [one for one in terms.after if not is_old(one)]
-    if new is not None:
-        rest.insert(0, After(job=new.job_id, number=new.number, policy=Policy.FINISHED))
-    return msgspec.structs.replace(terms, after=tuple(dict.fromkeys(rest)))
+    Such a one was cancelled or blocked and left its place; the last in the list still counts.
+    """
+    before: dict[int, list[JobRecord]] = {}
+    previous: list[JobRecord] = []
+    for one in members:
+        before[one.number] = previous
+        previous = [one, *previous] if one.number in over and one.open_deps else [one]
+    return before
+
+
+def _after(terms: Terms, old: Sequence[JobRecord], new: Sequence[JobRecord]) -> Terms:
+    left = {(one.number, Policy.FINISHED) for one in (*old, *new)}
+    rest = [one for one in terms.after if (one.number, one.policy) not in left]
+    first = [After(job=one.job_id, number=one.number, policy=Policy.FINISHED) for one in new]
+    return msgspec.structs.replace(terms, after=(*first, *rest))
 
 
 def _refuse_cycles(members: Sequence[JobRecord], changed: dict[int, Terms]) -> None:
@@ -177,7 +185,7 @@ def _refuse_cycles(members: Sequence[JobRecord], changed: dict[int, Terms]) -> N
             makers.setdefault(artifact, []).append(number)
     edges = {
         number: [
-            *(target.number for target in one.after),
+            *(target.number for target in one.after if target.number in terms),
             *(maker for need in one.needs for maker in makers.get(need, ()) if maker != number),
         ]
         for number, one in terms.items()

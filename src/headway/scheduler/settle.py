@@ -70,6 +70,7 @@ def _consequences(
     waiting = set(insert(tx, new_jobs, chronicle).to_admit) if new_jobs else set()
     going_on = {record.number for record, _ in retried}
     final = [one for one in ended if one.record.number not in going_on]
+    waiting |= group_consequences.hand_on_predecessors(tx, final)
     waiting |= _meet_dependencies(tx, final)
     waiting |= _tell_consumers(tx, final)
     waiting |= _free_locks(tx, ended)
