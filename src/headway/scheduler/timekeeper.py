@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from headway.domain import moments
-from headway.scheduler import direct, leases, lock_lines, probes, settle, trigger
+from headway.scheduler import clock_steps, direct, leases, lock_lines, probes, settle, trigger
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits
 from headway.storage.events import Chronicle
@@ -37,6 +37,8 @@ class Timekeeper:
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._started_at = scheduler.clock.now()
+        self._watch = clock_steps.ClockWatch(scheduler.clock)
+        self._has_looked_back = False
         self._poke = threading.Event()
         self._stopping = False
         self._look_at = 0.0
@@ -58,6 +60,7 @@ class Timekeeper:
         while not self._stopping:
             self._poke.clear()
             try:
+                self._notice_a_new_time()
                 wait_s = run_due(self._scheduler, self._started_at)
                 self._look_over_locks()
             except Exception:
@@ -65,6 +68,16 @@ class Timekeeper:
                 wait_s = 1.0
             if wait_s > 0:
                 self._poke.wait(min(wait_s, SAFETY_POLL_S))
+
+    def _notice_a_new_time(self) -> None:
+        """Fires between the old time and a new one were missed, as if nothing had run meanwhile."""
+        step_s = self._watch.step_s()
+        if not self._has_looked_back:
+            step_s = step_s or clock_steps.step_while_away(self._scheduler)
+            self._has_looked_back = True
+        if step_s:
+            clock_steps.mend(self._scheduler, step_s)
+            self._started_at = self._scheduler.clock.now()
 
     def _look_over_locks(self) -> None:
         if time.monotonic() >= self._look_at:

@@ -40,7 +40,7 @@ def _view(row: Row) -> Run:
         lease_id=row["run_id"] if row["lease_state"] else None,
         started_at=moments.from_millis(started),
         finished_at=moments.maybe_from_millis(finished),
-        duration_ms=None if finished is None else finished - started,
+        duration_ms=None if finished is None else max(0, finished - started),
         exit_code=row["exit_code"],
         error=row["error"],
         result=codec.load(row["result"]) if row["result"] is not None else None,

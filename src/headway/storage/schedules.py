@@ -29,6 +29,12 @@ def due(tx: Transaction, count: int) -> list[Schedule]:
     return [_schedule(row) for row in tx.rows("due_schedules", now=tx.now_ms, count=count)]
 
 
+def ahead(tx: Transaction, after: str, count: int) -> list[Schedule]:
+    """Schedules that have yet to fire, by id."""
+    rows = tx.rows("schedules_ahead", now=tx.now_ms, after=after, count=count)
+    return [_schedule(row) for row in rows]
+
+
 def insert(tx: Transaction, schedule: Schedule) -> None:
     """A new schedule."""
     tx.do("insert_schedule", **_columns(schedule))

@@ -293,3 +293,13 @@ WHERE number = :number;
 -- Groups that nobody marked as ended although every member has.
 SELECT group_id FROM groups WHERE ended_at IS NULL AND NOT EXISTS (
     SELECT 1 FROM jobs WHERE jobs.group_id = groups.group_id AND jobs.finished_at IS NULL);
+
+-- name: renew_every_claim
+-- The clock was set: claims last one more term.
+UPDATE jobs SET claim_expires_at = :until WHERE claim_expires_at IS NOT NULL;
+
+-- name: bring_back_retries
+-- The clock was set back: retries that were made in the time to come wait as long as was meant.
+UPDATE jobs SET due_at = CAST(:now AS bigint) + due_at - created_at,
+    scheduled_for = CAST(:now AS bigint) + due_at - created_at
+WHERE due_at IS NOT NULL AND retry_of IS NOT NULL AND created_at > :now;

@@ -69,3 +69,13 @@ WHERE worker_id <> ALL (CAST(:except_workers AS text[]));
 -- name: next_reservation_expiry
 -- When the active reservation ends by itself.
 SELECT min(expires_at) AS at FROM reservations WHERE state = 'ACTIVE';
+
+-- name: renew_every_lease
+-- The clock was set: whoever lives gets one time-to-live from now, and as long to run as before.
+UPDATE leases SET deadline = deadline + CAST(:shift AS bigint),
+    expires_at = least(CAST(:now AS bigint) + ttl_ms,
+        coalesce(deadline + CAST(:shift AS bigint), CAST(:now AS bigint) + ttl_ms));
+
+-- name: renew_every_reservation
+-- The clock was set: the slot stays reserved for one more term.
+UPDATE reservations SET expires_at = :until WHERE state = 'ACTIVE';

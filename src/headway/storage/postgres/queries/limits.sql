@@ -47,3 +47,7 @@ DELETE FROM pauses WHERE queue = :queue AND job_type = :job_type;
 -- name: remove_pauses
 -- Lift every pause.
 DELETE FROM pauses;
+
+-- name: forget_later_rate_uses
+-- The clock was set back: what was used in the time to come fills no window.
+DELETE FROM rate_uses WHERE at > :now;

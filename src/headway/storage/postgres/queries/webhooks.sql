@@ -85,3 +85,7 @@ SELECT value FROM facts WHERE name = :name;
 -- name: set_fact
 -- Set a small thing, unless it is set.
 INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
+
+-- name: bring_back_deliveries
+-- The clock was set back: no message waits longer than the longest delay.
+UPDATE deliveries SET due_at = :latest WHERE due_at > :latest;

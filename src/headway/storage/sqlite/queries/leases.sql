@@ -66,3 +66,12 @@ WHERE worker_id NOT IN (SELECT value FROM json_each(:except_workers));
 -- name: next_reservation_expiry
 -- When the active reservation ends by itself.
 SELECT min(expires_at) AS at FROM reservations WHERE state = 'ACTIVE';
+
+-- name: renew_every_lease
+-- The clock was set: whoever lives gets one time-to-live from now, and as long to run as before.
+UPDATE leases SET deadline = deadline + :shift,
+    expires_at = min(:now + ttl_ms, coalesce(deadline + :shift, :now + ttl_ms));
+
+-- name: renew_every_reservation
+-- The clock was set: the slot stays reserved for one more term.
+UPDATE reservations SET expires_at = :until WHERE state = 'ACTIVE';

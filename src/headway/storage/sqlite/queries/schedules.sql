@@ -36,3 +36,7 @@ UPDATE fires SET job_number = :job_number WHERE schedule_id = :schedule_id AND f
 SELECT body FROM schedules
 WHERE schedule_id < coalesce(:before, 'g') AND template_id = coalesce(:template_id, template_id)
 ORDER BY schedule_id DESC LIMIT :count;
+
+-- name: schedules_ahead
+-- Schedules that have yet to fire, by id.
+SELECT body FROM schedules WHERE next_at > :now AND schedule_id > :after ORDER BY schedule_id LIMIT :count;
