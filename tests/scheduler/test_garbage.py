@@ -1,16 +1,21 @@
 """Garbage collection: what ended long ago goes, what is referred to stays."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from tests.helpers import MovableClock, claim, finish, job, submit
 from tests.scheduler.asking import keep_time, rewound, submit_all
 
 from headway.domain import errors
+from headway.domain.requests import JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import collect_garbage, verify
+from headway.scheduler import collect_garbage, direct, queue_control, verify
 from headway.scheduler.collect_garbage import Collected
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import log_files
+from headway.storage import log_files, schedules
+from headway.storage.transaction import Transaction
 
 DAY = 86400.0
 
@@ -105,3 +110,63 @@ def test_many_jobs_go_in_steps(
     assert collect_garbage.collect(scheduler, DAY, heard.append).jobs == 35
     assert heard[-1] == 35
     assert {10, 20, 30} <= set(heard)
+
+
+def count(scheduler: Scheduler, table: str) -> int:
+    rows = scheduler.store.read(lambda tx: tx.select(f"SELECT count(*) AS n FROM {table}", {}))
+    return int(rows[0]["n"])
+
+
+def leave_records(scheduler: Scheduler, step: int) -> Path:
+    """A direct request with logs, a slot that was given back, an event and a fire."""
+    now = scheduler.clock.now()
+    request_id = scheduler.new_id(now)
+    folder = scheduler.data / log_files.folder(request_id)
+    folder.mkdir(parents=True)
+
+    def record(tx: Transaction) -> None:
+        facts: dict[str, Any] = {"job_type": "write", "status": "COMPLETED", "waited_ms": 7}
+        direct.record_request(scheduler, tx, request_id=request_id, **facts)
+        held = direct.reserve(scheduler, tx, "somebody", None)
+        direct.release(scheduler, tx, held.reservation_id)
+        schedules.take_fire(tx, f"schedule-{step % 2}", now)
+
+    scheduler.store.write(record)
+    return folder
+
+
+def test_old_records_that_belong_to_no_job_go_in_steps_and_new_ones_stay(
+    scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collect_garbage, "BATCH", 2)
+    old = [leave_records(scheduler, step) for step in range(5) if clock.move(1)]
+    clock.move(2 * DAY)
+    new = leave_records(scheduler, 5)
+    assert collect_garbage.collect(scheduler, DAY) == Collected(records=20)
+    assert [folder.exists() for folder in (*old, new)] == [False] * 5 + [True]
+    tables = ("direct_requests", "reservations", "events", "fires")
+    assert [count(scheduler, table) for table in tables] == [1, 1, 1, 1]
+
+
+def test_a_slot_that_is_held_and_fires_of_today_stay(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    scheduler.store.write(lambda tx: direct.reserve(scheduler, tx, "somebody", None))
+    scheduler.store.write(lambda tx: schedules.take_fire(tx, "schedule", clock.now()))
+    clock.move(60)
+    assert collect_garbage.collect(scheduler, 1).records == 0
+
+
+def test_params_that_were_changed_are_gone_unless_a_run_had_them(scheduler: Scheduler) -> None:
+    def change(number: int, value: int) -> None:
+        patch = JobPatch(params={"a": value})
+        scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, number, patch))
+
+    submit(scheduler, params={"a": 1})
+    change(1, 2)
+    assert count(scheduler, "payloads") == 2
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    change(2, 3)
+    change(2, 4)
+    assert count(scheduler, "payloads") == 3
+    assert (job(scheduler, 1).params, job(scheduler, 2).params) == ({"a": 2}, {"a": 4})

@@ -1,7 +1,7 @@
 """Reservations of the next slot."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from tests.helpers import MovableClock, ask, claim, event_kinds, submit
@@ -129,13 +129,12 @@ def _see(tx: Transaction, worker_id: str) -> None:
 
 
 def test_a_direct_request_leaves_a_record_and_an_event(scheduler: Scheduler) -> None:
-    request_id = scheduler.store.write(
-        lambda tx: direct.record_request(
-            scheduler, tx, job_type="write", status="FAILED", waited_ms=7, error="boom"
-        )
+    facts: dict[str, Any] = {"job_type": "write", "status": "FAILED", "waited_ms": 7}
+    scheduler.store.write(
+        lambda tx: direct.record_request(scheduler, tx, request_id="r1", error="boom", **facts)
     )
     rows = scheduler.store.read(lambda tx: tx.select("SELECT * FROM direct_requests", {}))
-    assert [(row["request_id"], row["error"]) for row in rows] == [(request_id, "boom")]
+    assert [(row["request_id"], row["error"]) for row in rows] == [("r1", "boom")]
     assert event_kinds(scheduler) == [events.DIRECT_FINISHED]
 
 

@@ -65,8 +65,11 @@ class DirectDesk:
                 async with self._turn:
                     return await self._run_in_turn(request_id, job_type, body, asked, waiting)
         except TimeoutError:
-            await self._audit(job_type, "TIMEOUT", None, asked)
+            await self._audit(request_id, job_type, "TIMEOUT", None, asked)
             raise errors.WaitedTooLong(body.wait_timeout_s) from None
+        except asyncio.CancelledError:
+            await asyncio.shield(self._audit(request_id, job_type, "CLIENT_GONE", None, asked))
+            raise
         finally:
             self._present -= 1
             await self._lock_up()
@@ -106,7 +109,7 @@ class DirectDesk:
             finally:
                 if taken and self._worker is not None:
                     self._worker.slots.give_back()
-        await self._audit(job_type, outcome.status, outcome.error, asked, duration)
+        await self._audit(request_id, job_type, outcome.status, outcome.error, asked, duration)
         if outcome.status is RunStatus.FAILED:
             raise errors.HandlerFailed(outcome.error or "the handler failed")
         return DirectAnswer(
@@ -207,6 +210,7 @@ class DirectDesk:
 
     async def _audit(
         self,
+        request_id: str,
         job_type: str,
         status: str,
         error: str | None,
@@ -219,6 +223,7 @@ class DirectDesk:
             direct.record_request(
                 self._scheduler,
                 tx,
+                request_id=request_id,
                 job_type=job_type,
                 status=status,
                 error=error,

@@ -5,7 +5,7 @@ over refers to it.
 """
 
 import shutil
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
 import msgspec
@@ -15,16 +15,21 @@ from headway.domain.states import JobStatus
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import log_files, records
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import Row, Transaction
 
 BATCH = 500
 
 
+KEPT_FIRES_MS = 24 * 3600 * 1000
+"""Fires are remembered for a day at least: a clock that is set back fires nothing twice."""
+
+
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
-    """How much was removed."""
+    """How much was removed; `records` are those that belong to no job."""
 
     jobs: int = 0
     runs: int = 0
+    records: int = 0
 
 
 class _Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,13 +51,58 @@ def collect(
             step = scheduler.store.write(
                 partial(_step, status=status, after=after, older_than_s=older_than_s)
             )
-            for run_id in step.run_ids:
-                shutil.rmtree(scheduler.data / log_files.folder(run_id), ignore_errors=True)
+            _remove_logs(scheduler, step.run_ids)
             removed += step.removed
             run_count += len(step.run_ids)
             progress(removed)
             after = step.after
-    return Collected(jobs=removed, runs=run_count)
+    return Collected(
+        jobs=removed, runs=run_count, records=_collect_records(scheduler, older_than_s)
+    )
+
+
+def _remove_logs(scheduler: Scheduler, run_ids: Iterable[str]) -> None:
+    for run_id in run_ids:
+        shutil.rmtree(scheduler.data / log_files.folder(run_id), ignore_errors=True)
+
+
+def _collect_records(scheduler: Scheduler, older_than_s: float) -> int:
+    """Remove what is old and belongs to no job: direct requests, slots, history, fires."""
+    removed = 0
+    for query in ("delete_old_direct_requests", "delete_old_reservations", "delete_old_events"):
+        more = True
+        while more:
+            gone = scheduler.store.write(partial(_delete, query=query, older_than_s=older_than_s))
+            if query == "delete_old_direct_requests":
+                _remove_logs(scheduler, map(str, gone))
+            removed += len(gone)
+            more = len(gone) == BATCH
+    return removed + _collect_fires(scheduler, older_than_s)
+
+
+def _delete(tx: Transaction, *, query: str, older_than_s: float) -> list[object]:
+    until = tx.now_ms - int(older_than_s * 1000)
+    return [row["id"] for row in tx.rows(query, until=until, count=BATCH)]
+
+
+def _collect_fires(scheduler: Scheduler, older_than_s: float) -> int:
+    removed = 0
+    after: Row | None = {"schedule_id": "", "fire_time": 0}
+    while after is not None:
+        count, after = scheduler.store.write(
+            partial(_forget_fires, after=after, older_than_s=older_than_s)
+        )
+        removed += count
+    return removed
+
+
+def _forget_fires(tx: Transaction, *, after: Row, older_than_s: float) -> tuple[int, Row | None]:
+    """How many of the next fires went, and from which one the next step goes on."""
+    until = tx.now_ms - max(int(older_than_s * 1000), KEPT_FIRES_MS)
+    rows = tx.rows("fires_from", **after, count=BATCH)
+    old = [row for row in rows if row["fire_time"] <= until]
+    tx.many("delete_fire", old)
+    return len(old), rows[-1] if len(rows) == BATCH else None
 
 
 def _step(tx: Transaction, *, status: JobStatus, after: int, older_than_s: float) -> _Step:

@@ -90,15 +90,16 @@ def record_request(
     scheduler: Scheduler,
     tx: Transaction,
     *,
+    request_id: str,
     job_type: str,
     status: str,
     waited_ms: int,
     duration_ms: int | None = None,
     error: str | None = None,
-) -> str:
-    """The audit record of a direct request; answers its id."""
+) -> None:
+    """The audit record of a direct request."""
     facts = {
-        "request_id": scheduler.new_id(tx.now),
+        "request_id": request_id,
         "job_type": job_type,
         "status": status,
         "error": error,
@@ -109,7 +110,6 @@ def record_request(
     chronicle = Chronicle(tx)
     chronicle.add(events.DIRECT_FINISHED, None, {**facts, "error": error and error[:500]})
     chronicle.write()
-    return str(facts["request_id"])
 
 
 def _expiry(tx: Transaction) -> int:

@@ -27,7 +27,10 @@ def change(scheduler: Scheduler, tx: Transaction, reference: str | int, patch: J
         raise errors.InvalidRequest(
             "", "nothing to change: give params, priority, position or scheduled_for"
         )
-    tx.do("change_job", **_changed(scheduler, tx, record, patch))
+    changed = _changed(scheduler, tx, record, patch)
+    tx.do("change_job", **changed)
+    if changed["payload_id"] != record.payload_id:
+        _drop_payload(tx, record)
     chronicle = Chronicle(tx)
     chronicle.add(events.CHANGED, record.number, {"fields": fields})
     _admit_again(scheduler, tx, chronicle, [record])
@@ -71,6 +74,15 @@ def _new_payload(
     payload_id = jobs.allocate(tx, payloads=1).payload_id
     tx.do("insert_payload", payload_id=payload_id, body=body)
     return payload_id
+
+
+def _drop_payload(tx: Transaction, record: JobRecord) -> None:
+    """The old params go, unless a run or another link of the chain has them too."""
+    chain = abs(record.chain)
+    links = tx.rows("chain_members", chains=records.listed([chain, -chain]))
+    ran = tx.rows("payloads_of_runs", numbers=records.listed(row["number"] for row in links))
+    if record.payload_id not in {row["payload_id"] for row in (*links, *ran)}:
+        tx.do("delete_payloads", payload_ids=records.listed([record.payload_id]))
 
 
 def _waiting(tx: Transaction, reference: str | int) -> JobRecord:

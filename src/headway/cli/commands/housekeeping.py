@@ -39,7 +39,8 @@ def collect(session: "Session", older_than: str) -> None:
     session.show(
         done,
         lambda: session.screen.line(
-            f"Removed {done.jobs} jobs and {done.runs} runs that ended more than {older_than} ago"
+            f"Removed {done.jobs} jobs, {done.runs} runs and {done.records} other records "
+            f"from more than {older_than} ago"
         ),
     )
 

@@ -238,6 +238,7 @@ CREATE TABLE events (
 );
 
 CREATE INDEX events_by_job ON events (job_number, seq) WHERE job_number IS NOT NULL;
+CREATE INDEX events_without_job ON events (seq) WHERE job_number IS NULL;
 
 CREATE TABLE limits (
     name TEXT COLLATE "C" PRIMARY KEY,

@@ -87,6 +87,34 @@ DELETE FROM produces WHERE artifact = :artifact AND job_number = :job_number;
 DELETE FROM groups WHERE group_id = ANY (CAST(:group_ids AS text[]))
 AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.group_id = groups.group_id);
 
+-- name: delete_old_direct_requests
+-- Records of direct requests from long ago are gone; ids go up with time.
+DELETE FROM direct_requests WHERE request_id IN (
+    SELECT request_id FROM direct_requests ORDER BY request_id LIMIT :count) AND created_at <= :until
+RETURNING request_id AS id;
+
+-- name: delete_old_reservations
+-- Slots that were given back long ago are forgotten; ids go up with time.
+DELETE FROM reservations WHERE reservation_id IN (
+    SELECT reservation_id FROM reservations ORDER BY reservation_id LIMIT :count) AND ended_at <= :until
+RETURNING reservation_id AS id;
+
+-- name: delete_old_events
+-- History that belongs to no job.
+DELETE FROM events WHERE seq IN (
+    SELECT seq FROM events WHERE job_number IS NULL ORDER BY seq LIMIT :count) AND at <= :until
+RETURNING seq AS id;
+
+-- name: fires_from
+-- Fires of schedules, from one on.
+SELECT schedule_id, fire_time FROM fires
+WHERE (schedule_id, fire_time) > (:schedule_id, :fire_time)
+ORDER BY schedule_id, fire_time LIMIT :count;
+
+-- name: delete_fire
+-- A fire from long ago is forgotten.
+DELETE FROM fires WHERE schedule_id = :schedule_id AND fire_time = :fire_time;
+
 -- name: put_fact
 -- Set a small thing, whatever it was before.
 INSERT INTO facts (name, value) VALUES (:name, :value)
