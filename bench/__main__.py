@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 
-from bench import backlog, dag, drain, floor, huey_peer, latency, memory, submit
+from bench import backlog, dag, drain, floor, huey_peer, latency, memory, recovery, submit
 
 
 def main() -> None:
@@ -81,6 +81,13 @@ def _memory(shrink: int, db: str | None) -> None:
     _say(f"resident with {count:,} jobs queued", f"{resident:.0f} MB", f"{cpu:.2f} % CPU idle")
 
 
+def _recovery(shrink: int, db: str | None) -> None:
+    running, queued = 10_000 // shrink, 1_000_000 // shrink
+    seconds, peak_mb, mended = recovery.recover(running, queued, db)
+    what = f"{mended:,} running, {queued:,} queued"
+    _say(what, f"{seconds:.1f} s", f"{peak_mb:.0f} MB at most")
+
+
 def _peers(shrink: int, db: str | None) -> None:
     peer = huey_peer.drain(20_000 // shrink)
     ours, _ = drain.drain(60_000 // shrink, 100)
@@ -96,6 +103,7 @@ SECTIONS: dict[str, Callable[[int, str | None], None]] = {
     "backlog": _backlog,
     "dag": _dag,
     "memory": _memory,
+    "recovery": _recovery,
     "peers": _peers,
 }
 

@@ -249,8 +249,9 @@ def is_alive(row: Row) -> bool:
 
 def end_orphans(data: Path, run_ids: Sequence[str]) -> None:
     """End the programs that runs of a dead worker left behind."""
-    for run_id in run_ids:
-        process_groups.end_recorded(data / log_files.folder(run_id), run_id, grace=2.0)
+    folders = {run_id: data / log_files.folder(run_id) for run_id in run_ids}
+    if not process_groups.end_recorded(folders, grace=2.0):
+        raise RuntimeError(f"programs of these runs could not be ended: {', '.join(run_ids)}")
 
 
 def submit_on(app: "App", connection: Any, request: BatchJobRequest) -> Job:

@@ -217,7 +217,7 @@ def test_the_recovery_ends_a_noted_process(executor: CommandExecutor, tmp_path: 
     work = shell(tmp_path, "echo ready; sleep 60")
     _, outcomes = start(executor, work)
     eventually((work.log_dir / "process.json").exists)
-    assert process_groups.end_recorded(work.log_dir, work.run_id, grace=10)
+    assert process_groups.end_recorded({work.run_id: work.log_dir}, grace=10)
     assert outcomes.next().error == "killed by SIGTERM"
 
 

@@ -148,7 +148,7 @@ def test_what_a_gone_leader_left_is_left_alone_when_nothing_proves_it_ours(
 def test_a_noted_group_is_ended(spawn: Spawn, tmp_path: Path) -> None:
     process = spawn("sleep", "60")
     process_groups.record(tmp_path, process.pid)
-    assert process_groups.end_recorded(tmp_path, "run-1", GRACE_S)
+    assert process_groups.end_recorded({"run-1": tmp_path}, GRACE_S)
     assert process_groups.is_gone(process.pid)
 
 
@@ -157,7 +157,7 @@ def test_a_note_from_before_the_last_boot_means_nothing(spawn: Spawn, tmp_path: 
     process_groups.record(tmp_path, process.pid)
     note = json.loads((tmp_path / "process.json").read_text())
     (tmp_path / "process.json").write_text(json.dumps(note | {"boot_id": "before"}))
-    assert process_groups.end_recorded(tmp_path, "run-1", GRACE_S)
+    assert process_groups.end_recorded({"run-1": tmp_path}, GRACE_S)
     assert not process_groups.is_gone(process.pid)
 
 
@@ -165,7 +165,7 @@ def test_a_note_from_before_the_last_boot_means_nothing(spawn: Spawn, tmp_path: 
 def test_a_group_that_was_never_noted_is_found_by_its_run(spawn: Spawn, tmp_path: Path) -> None:
     ours = spawn("sleep", "60", mark=f"run-{os.getpid()}-1")
     other = spawn("sleep", "60", mark=f"run-{os.getpid()}-12")
-    assert process_groups.end_recorded(tmp_path, f"run-{os.getpid()}-1", GRACE_S)
+    assert process_groups.end_recorded({f"run-{os.getpid()}-1": tmp_path}, GRACE_S)
     assert process_groups.is_gone(ours.pid)
     assert not process_groups.is_gone(other.pid)
 

@@ -148,4 +148,6 @@ def recover(
             report.retries_created,
             report.reservations_expired,
         )
+    if report.errors:
+        log.error("%d running jobs could not be recovered; the next start does", report.errors)
     return report

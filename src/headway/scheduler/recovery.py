@@ -1,12 +1,13 @@
 """Starting again after a crash: one pass that changes nothing more when it is run twice."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import msgspec
 
-from headway.domain import retries
+from headway.domain import errors, retries, states
+from headway.domain.jobs import RetryState
 from headway.domain.leases import LeaseState
 from headway.domain.runs import Outcome, RunStatus
 from headway.scheduler import direct, explain, finish, leases, settle
@@ -46,15 +47,60 @@ def recover(
         lambda tx: [row["worker_id"] for row in _dead_workers(tx, is_alive)]
     )
     for worker_id in dead:
-        report.running_jobs_recovered += _bury(scheduler, worker_id, end_orphans)
-    report.running_jobs_recovered += _until_none(scheduler, _mend_jobs_without_lease)
+        _bury(scheduler, report, worker_id, end_orphans)
+    report.running_jobs_recovered += _mend_all(
+        scheduler, report, "running_without_lease", partial(_mend_jobs_without_lease, scheduler)
+    )
     report.reservations_expired = scheduler.store.write(
         lambda tx: direct.expire_of_dead_servers(scheduler, tx, is_alive)
     )
-    report.retries_created = _until_none(scheduler, _create_missing_retries)
-    report.groups_recovered = scheduler.store.write(lambda tx: _end_groups(tx))
+    report.retries_created = _mend_all(
+        scheduler, report, "without_retry_decision", partial(_create_missing_retries, scheduler)
+    )
+    report.groups_recovered = scheduler.store.write(_end_groups)
     scheduler.store.write(partial(_wait_for_the_living, report))
     return report
+
+
+def _mend_all(
+    scheduler: Scheduler,
+    report: Recovered,
+    query: str,
+    mend: Callable[[Transaction, Sequence[int]], int],
+    before: Callable[[Sequence[int]], None] = lambda numbers: None,
+    **params: str,
+) -> int:
+    """Mend the jobs that a query finds, page by page; `before` is done first, outside the store."""
+    mended, after = 0, 0
+    while found := scheduler.store.read(partial(_page, query, after, params)):
+        mended += _mend(scheduler, report, found, mend, before)
+        after = found[-1]
+    return mended
+
+
+def _page(query: str, after: int, params: Mapping[str, str], tx: Transaction) -> list[int]:
+    return [row["number"] for row in tx.rows(query, after=after, count=BATCH, **params)]
+
+
+def _mend(
+    scheduler: Scheduler,
+    report: Recovered,
+    numbers: Sequence[int],
+    mend: Callable[[Transaction, Sequence[int]], int],
+    before: Callable[[Sequence[int]], None],
+) -> int:
+    """All at once; where that fails, one by one, so that one job's trouble stays its own."""
+    try:
+        before(numbers)
+        return scheduler.store.write(lambda tx: mend(tx, numbers))
+    except errors.Unavailable:
+        raise
+    except Exception:
+        if len(numbers) == 1:
+            log.exception("job %d could not be recovered; the others are", numbers[0])
+            report.errors += 1
+            return 0
+    return sum(_mend(scheduler, report, [number], mend, before) for number in numbers)
 
 
 def _wait_for_the_living(report: Recovered, tx: Transaction) -> None:
@@ -64,28 +110,34 @@ def _wait_for_the_living(report: Recovered, tx: Transaction) -> None:
 
 
 def _bury(
-    scheduler: Scheduler, worker_id: str, end_orphans: Callable[[Sequence[str]], None]
-) -> int:
+    scheduler: Scheduler,
+    report: Recovered,
+    worker_id: str,
+    end_orphans: Callable[[Sequence[str]], None],
+) -> None:
     """Fail what a dead worker was running, then forget the worker."""
-    failed = 0
-    while held := scheduler.store.read(lambda tx: _leases(tx, worker_id)):
+
+    def end_programs(numbers: Sequence[int]) -> None:
+        held = scheduler.store.read(lambda tx: _leases(tx, worker_id, numbers))
         end_orphans([row["lease_id"] for row in held])
-        failed += scheduler.store.write(partial(_fail_runs, scheduler, held))
-    scheduler.store.write(lambda tx: _forget(scheduler, tx, worker_id))
-    return failed
+
+    failed_before = report.errors
+    report.running_jobs_recovered += _mend_all(
+        scheduler,
+        report,
+        "running_on_worker",
+        partial(_fail_runs, scheduler, worker_id),
+        end_programs,
+        worker_id=worker_id,
+    )
+    if report.errors == failed_before:
+        scheduler.store.write(lambda tx: _forget(scheduler, tx, worker_id))
 
 
 def _forget(scheduler: Scheduler, tx: Transaction, worker_id: str) -> None:
     claimed = [row["number"] for row in tx.rows("claims_of_worker", worker_id=worker_id)]
     leases.give_back(scheduler, tx, claimed)
     tx.do("remove_worker", worker_id=worker_id)
-
-
-def _until_none(scheduler: Scheduler, step: Callable[[Scheduler, Transaction], int]) -> int:
-    total = 0
-    while count := scheduler.store.write(lambda tx: step(scheduler, tx)):
-        total += count
-    return total
 
 
 def _dead_workers(tx: Transaction, is_alive: Callable[[Row], bool]) -> list[Row]:
@@ -96,31 +148,32 @@ def _built_in(tx: Transaction) -> list[str]:
     return [row["worker_id"] for row in tx.rows("workers") if row["built_in"]]
 
 
-def _leases(tx: Transaction, worker_id: str) -> Sequence[Row]:
-    return tx.rows("leases_of_worker", worker_id=worker_id)[:BATCH]
+def _leases(tx: Transaction, worker_id: str, numbers: Sequence[int]) -> Sequence[Row]:
+    return tx.rows("leases_of_jobs", worker_id=worker_id, numbers=records.listed(numbers))
 
 
-def _fail_runs(scheduler: Scheduler, held: Sequence[Row], tx: Transaction) -> int:
+def _fail_runs(
+    scheduler: Scheduler, worker_id: str, tx: Transaction, numbers: Sequence[int]
+) -> int:
     chronicle = Chronicle(tx)
     outcome = Outcome(status=RunStatus.FAILED, error=CRASHED)
+    held = _leases(tx, worker_id, numbers)
     ended = finish.abandon(scheduler, tx, chronicle, held, outcome)
     chronicle.write()
     return len(ended)
 
 
-def _mend_jobs_without_lease(scheduler: Scheduler, tx: Transaction) -> int:
+def _mend_jobs_without_lease(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> int:
     """RUNNING without a lease: an open run fails, one that ended decides, a missing one fails."""
-    numbers = [row["number"] for row in tx.rows("running_without_lease")][:BATCH]
-    if not numbers:
-        return 0
     chronicle = Chronicle(tx)
-    ended = [_mend(scheduler, tx, record) for record in jobs.read(tx, numbers)]
+    found = [one for one in jobs.read(tx, numbers) if one.status is states.RUNNING]
+    ended = [_end(scheduler, tx, record) for record in found]
     settle.settle(scheduler, tx, chronicle, ended=ended)
     chronicle.write()
     return len(ended)
 
 
-def _mend(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> Ended:
+def _end(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> Ended:
     rows = tx.rows("run_reports", run_ids=records.listed([record.run_id]))
     if rows and rows[0]["status"] is not None:
         outcome = Outcome(status=RunStatus(rows[0]["status"]))
@@ -156,14 +209,12 @@ def _failed_run(tx: Transaction, record: JobRecord) -> dict[str, object]:
     }
 
 
-def _create_missing_retries(scheduler: Scheduler, tx: Transaction) -> int:
+def _create_missing_retries(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> int:
     """Failures about which nothing was decided get their retry now, once."""
-    numbers = [row["number"] for row in tx.rows("without_retry_decision", count=BATCH)]
-    if not numbers:
-        return 0
     chronicle = Chronicle(tx)
     created = []
-    for record in jobs.read(tx, numbers):
+    undecided = [one for one in jobs.read(tx, numbers) if one.retry_state is RetryState.NONE]
+    for record in undecided:
         decision = retries.decide(
             record.terms.retry_policy,
             attempt=record.attempt,
@@ -180,7 +231,7 @@ def _create_missing_retries(scheduler: Scheduler, tx: Transaction) -> int:
             created.append(retry_job(scheduler, tx, record, decision.moment))
     settle.settle(scheduler, tx, chronicle, admit=insert(tx, created, chronicle).to_admit)
     chronicle.write()
-    return len(numbers)
+    return len(created)
 
 
 def _end_groups(tx: Transaction) -> int:

@@ -10,8 +10,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 RUN_MARK = "HEADWAY_RUN_ID"
 RECORD = "process.json"
@@ -69,13 +71,7 @@ def boot_id() -> str:
 
 def is_gone(pgid: int) -> bool:
     """Whether a group has no member left except zombies."""
-    try:
-        os.killpg(pgid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        pass
-    return not _members(pgid)
+    return not _not_gone({pgid})
 
 
 def end_group(pgid: int, began: str, grace: float) -> bool:
@@ -90,13 +86,18 @@ def end_group(pgid: int, began: str, grace: float) -> bool:
 
 def end_members(pgid: int, grace: float) -> bool:
     """End a group that is surely ours, for instance since its unreaped leader keeps the number."""
-    if is_gone(pgid):
-        return True
-    terminate(pgid)
-    if _wait_until_gone(pgid, grace):
-        return True
-    send(pgid, signal.SIGKILL)
-    return _wait_until_gone(pgid, KILL_PATIENCE_S)
+    return _end_groups({pgid}, grace)
+
+
+def _end_groups(pgids: Collection[int], grace: float) -> bool:
+    """End groups that are surely ours, all at once; True when they are gone."""
+    left = _not_gone(pgids)
+    for pgid in left:
+        terminate(pgid)
+    left = _wait_until_gone(left, grace)
+    for pgid in left:
+        send(pgid, signal.SIGKILL)
+    return not _wait_until_gone(left, KILL_PATIENCE_S)
 
 
 def terminate(pgid: int) -> None:
@@ -120,17 +121,31 @@ def record(directory: Path, pid: int) -> None:
     draft.replace(directory / RECORD)
 
 
-def end_recorded(directory: Path, run_id: str, grace: float) -> bool:
-    """End what a run left behind when its worker died; True when nothing of it is alive."""
+def end_recorded(directories: Mapping[str, Path], grace: float) -> bool:
+    """End what runs left behind when their worker died; True when nothing of it is alive.
+
+    The runs are named with their folders. What is started is looked through once for all of them.
+    """
+    noted = {run_id: _note(directory) for run_id, directory in directories.items()}
+    # The worker may have died between starting a group and noting it.
+    found = _marked_groups({run_id for run_id, note in noted.items() if note is None})
+    here = boot_id()
+    for note in noted.values():
+        if note is not None and note["boot_id"] == here and _is_noted_group(note):
+            found.add(note["pid"])
+    return _end_groups(found, grace)
+
+
+def _is_noted_group(note: Mapping[str, Any]) -> bool:
+    return note["start_time"] is not None and _is_the_group(note["pid"], note["start_time"])
+
+
+def _note(directory: Path) -> dict[str, Any] | None:
     try:
-        note = json.loads((directory / RECORD).read_text())
+        found: dict[str, Any] = json.loads((directory / RECORD).read_text())
     except (FileNotFoundError, ValueError):
-        # The worker may have died between starting the group and noting it.
-        ended = [end_members(pgid, grace) for pgid in _marked_groups(run_id)]
-        return all(ended)
-    if note["boot_id"] != boot_id() or note["start_time"] is None:
-        return True
-    return end_group(note["pid"], note["start_time"], grace)
+        return None
+    return found
 
 
 @dataclass(frozen=True)
@@ -151,30 +166,58 @@ def _is_the_group(pgid: int, began: str) -> bool:
         return leader.start_time == began
     # The leader is gone. Its number stays taken while members live, yet the whole group may have
     # gone and another one may have come and lost its leader too: only a mark of ours is proof.
-    return any(_environment(member.pid, f"{RUN_MARK}=") for member in _members(pgid))
+    return any(_marks(member.pid) for member in _members(pgid))
 
 
-def _marked_groups(run_id: str) -> set[int]:
-    mark = f"{RUN_MARK}={run_id}\0"
+def _marked_groups(run_ids: Collection[str]) -> set[int]:
+    if not run_ids:
+        return set()
     return {
-        process.pgid for process in _all() if process.is_live and _environment(process.pid, mark)
+        process.pgid for process in _all() if process.is_live and _marks(process.pid) & set(run_ids)
     }
+
+
+def _marks(pid: int) -> set[str]:
+    """Which run a process was started for, by its environment."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            variables = file.read().decode(errors="replace").split("\0")
+    except OSError:
+        return set()
+    return {one.partition("=")[2] for one in variables if one.startswith(f"{RUN_MARK}=")}
 
 
 def _members(pgid: int) -> list[_Process]:
     return [process for process in _all() if process.pgid == pgid and process.is_live]
 
 
-def _wait_until_gone(pgid: int, seconds: float) -> bool:
+def _not_gone(pgids: Collection[int]) -> set[int]:
+    """Those of the groups that have a live member; one look at everything that runs for all."""
+    left = {pgid for pgid in pgids if not _has_no_number(pgid)}
+    return left & {process.pgid for process in _all() if process.is_live} if left else left
+
+
+def _has_no_number(pgid: int) -> bool:
+    try:
+        os.killpg(pgid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass
+    return False
+
+
+def _wait_until_gone(pgids: Collection[int], seconds: float) -> set[int]:
+    """Those that are still there after so long."""
     deadline = time.monotonic() + seconds
     pause = 0.005
-    while not is_gone(pgid):
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return False
-        time.sleep(min(pause, left))
+    while left := _not_gone(pgids):
+        time_left = deadline - time.monotonic()
+        if time_left <= 0:
+            return left
+        time.sleep(min(pause, time_left))
         pause = min(pause * 2, 0.1)
-    return True
+    return set()
 
 
 def _look_up(pid: int) -> _Process | None:
@@ -206,15 +249,6 @@ def _read_stat(pid: int) -> _Process | None:
 def _parse_ps(line: str) -> _Process:
     pid, pgid, state, began = line.split(maxsplit=3)
     return _Process(int(pid), int(pgid), state[0], began.strip())
-
-
-def _environment(pid: int, mark: str) -> bool:
-    """Whether a process was started with this variable in its environment."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return f"\0{mark}".encode() in b"\0" + file.read()
-    except OSError:
-        return False
 
 
 def _output_of(*command: str) -> str:

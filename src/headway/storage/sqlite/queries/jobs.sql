@@ -185,11 +185,13 @@ SELECT number FROM jobs WHERE claim_expires_at IS NOT NULL AND worker_id = :work
 
 -- name: running_without_lease
 -- Running jobs that no lease covers: only a damaged store has them.
-SELECT number FROM jobs WHERE status = 'RUNNING' AND number NOT IN (SELECT job_number FROM leases);
+SELECT number FROM jobs WHERE phase = 2 AND number > :after AND number NOT IN (SELECT job_number FROM leases)
+ORDER BY number LIMIT :count;
 
 -- name: without_retry_decision
 -- Failures for which nobody decided whether to try again.
-SELECT number FROM jobs WHERE (status = 'FAILED' OR status = 'TIMEOUT') AND retry_state = 'none' ORDER BY number LIMIT :count;
+SELECT number FROM jobs WHERE (status = 'FAILED' OR status = 'TIMEOUT') AND retry_state = 'none'
+AND number > :after ORDER BY number LIMIT :count;
 
 -- name: retry_of_job
 -- The jobs that try this one again.

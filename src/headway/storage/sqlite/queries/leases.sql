@@ -58,6 +58,15 @@ ORDER BY le.granted_at, le.lease_id;
 -- What a worker holds.
 SELECT lease_id, job_number FROM leases WHERE worker_id = :worker_id ORDER BY lease_id;
 
+-- name: running_on_worker
+-- What a worker runs.
+SELECT job_number AS number FROM leases WHERE worker_id = :worker_id AND job_number > :after
+ORDER BY job_number LIMIT :count;
+
+-- name: leases_of_jobs
+-- The live leases that a worker has of some jobs.
+SELECT lease_id, job_number FROM leases WHERE worker_id = :worker_id AND job_number IN (SELECT value FROM json_each(:numbers));
+
 -- name: prolong_leases
 -- After a restart, workers elsewhere get at least one time-to-live to come back.
 UPDATE leases SET expires_at = max(expires_at, :now + ttl_ms)

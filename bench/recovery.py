@@ -1,0 +1,71 @@
+"""Recovery: what a crash with many running jobs and a long queue costs at the next start."""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from bench.bed import app, bed
+from bench.drain import BATCH, fill
+from headway import wiring
+from headway.domain.workers import Abilities
+from headway.scheduler import dispatch, recovery
+from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler.scheduler import Scheduler
+from headway.settings import Settings
+from headway.storage import workers
+
+DEAD = "gone"
+
+
+def recover(running: int, queued: int, db: str | None = None) -> tuple[float, float, int]:
+    """Seconds and peak megabytes of the pass in a fresh process, and how many jobs it mended."""
+    with bed(db) as scheduler:
+        fill(scheduler, running + queued)
+        _start(scheduler, running)
+        command = [sys.executable, "-m", "bench.recovery", str(scheduler.data), db or ""]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    seconds, peak_mb, mended = done.stdout.split()
+    return float(seconds), float(peak_mb), int(mended)
+
+
+def _start(scheduler: Scheduler, count: int) -> None:
+    """Jobs that a built-in worker runs whose process is not there any more."""
+    scheduler.store.write(
+        lambda tx: workers.see(
+            tx,
+            worker_id=DEAD,
+            host=os.uname().nodename,
+            pid=1,
+            process_started="another boot/0",
+            built_in=True,
+            abilities=Abilities(),
+            slots=count,
+        )
+    )
+    for begun in range(0, count, BATCH // 5):
+        request = ClaimRequest(
+            worker_id=DEAD, abilities=Abilities(), max_jobs=min(BATCH // 5, count - begun)
+        )
+        scheduler.store.write(lambda tx, one=request: dispatch.claim(scheduler, tx, one))
+
+
+def main(data: str, db: str) -> None:
+    """One pass, as a server does it at its start."""
+    settings = Settings(data=data, db=db or None, workspace=data)
+    store = wiring.open_store(settings)
+    scheduler = wiring.build_scheduler(settings, store, app)
+    began = time.perf_counter()
+    report = recovery.recover(
+        scheduler, wiring.is_alive, lambda runs: wiring.end_orphans(Path(data), runs)
+    )
+    seconds = time.perf_counter() - began
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    print(seconds, peak_mb, report.running_jobs_recovered)
+    store.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
