@@ -144,10 +144,16 @@ def _plug_in(reference: str) -> Any:
 
 def connect(settings: Settings, app: "App | None" = None) -> Client:
     """A client: to the server that is configured or found, otherwise straight to the database."""
-    if settings.url:
-        return _client_of(settings.url, settings)
-    running = None if settings.db else ServerFile(settings.data_dir).running()
-    return _client_of(running.url, settings) if running else local_client(settings, app)
+    url = server_url(settings)
+    return _client_of(url, settings) if url else local_client(settings, app)
+
+
+def server_url(settings: Settings) -> str | None:
+    """The server that is configured, or runs on this data directory."""
+    if settings.url or settings.db:
+        return settings.url
+    running = ServerFile(settings.data_dir).running()
+    return running.url if running else None
 
 
 def _client_of(url: str, settings: Settings) -> Client:

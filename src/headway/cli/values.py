@@ -27,6 +27,13 @@ def read_object(text: str, field: str = "params") -> dict[str, Any]:
         raise errors.InvalidRequest(field, f"not a JSON object: {error}") from None
 
 
+def written(value: Any) -> str:
+    """A result for people: text as it is, everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return msgspec.json.format(msgspec.json.encode(value)).decode()
+
+
 def _value(text: str) -> Any:
     try:
         return msgspec.json.decode(text)

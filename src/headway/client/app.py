@@ -21,6 +21,7 @@ from headway.domain import requests
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Job
 from headway.domain.requests import BatchJobRequest
+from headway.domain.reservations import WAIT_TIMEOUT_S
 from headway.settings import Settings
 
 Params = ParamSpec("Params")
@@ -55,6 +56,19 @@ class JobFunction(Generic[Params, Result]):
         """Like `submit`, without blocking the event loop."""
         job = await self._app.client.send_async(calls.submit(self.request(*args, **kwargs)))
         return JobHandle(self._app.client, job.job_id, job.number)
+
+    def direct(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:
+        """Run it in the server's next free slot, before the queue, and return its result.
+
+        It is no job: nothing is stored, and it needs a running server.
+        """
+        request = self.request(*args, **kwargs)
+        return cast(Result, self._app.direct(self.handler.job_type, request.params))
+
+    async def direct_async(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:
+        """Like `direct`, without blocking the event loop."""
+        request = self.request(*args, **kwargs)
+        return cast(Result, await self._app.direct_async(self.handler.job_type, request.params))
 
     def submit_on(
         self, connection: Any, *args: Params.args, **kwargs: Params.kwargs
@@ -166,6 +180,27 @@ class App:
         """Submit a job by its type, or from a template: `app.submit(template="nightly")`."""
         job = self.client.send(calls.submit(options.request(job_type, dict(params or {}), chosen)))
         return JobHandle(self.client, job.job_id, job.number)
+
+    def direct(
+        self,
+        job_type: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        wait_timeout: float = WAIT_TIMEOUT_S,
+    ) -> Any:
+        """Run a handler in the server's next free slot, before the queue, and return its result."""
+        return self.client.send(calls.run_direct(job_type, params, wait_timeout)).result
+
+    async def direct_async(
+        self,
+        job_type: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        wait_timeout: float = WAIT_TIMEOUT_S,
+    ) -> Any:
+        """Like `direct`, without blocking the event loop."""
+        call = calls.run_direct(job_type, params, wait_timeout)
+        return (await self.client.send_async(call)).result
 
     def command(self, *argv: str, **chosen: Unpack[Options]) -> JobHandle[Any]:
         """Submit a program to run."""

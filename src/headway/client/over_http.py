@@ -17,6 +17,7 @@ from headway.domain import errors, plain_json
 
 TRIES = 4
 FIRST_WAIT_S = 0.2
+CONNECT_S = 5.0
 
 
 class HttpTransport:
@@ -29,11 +30,11 @@ class HttpTransport:
         self._options: dict[str, Any] = {
             "base_url": self.url,
             "headers": headers,
-            "timeout": httpx.Timeout(30.0, connect=5.0),
+            "timeout": httpx.Timeout(30.0, connect=CONNECT_S),
             "verify": verify,
         }
         self._client = httpx.Client(**self._options)
-        self._async_client: httpx.AsyncClient | None = None
+        self._async: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
         self._chance = random.Random()
 
     def send(self, call: Call[Any]) -> Any:
@@ -49,16 +50,22 @@ class HttpTransport:
 
     async def send_async(self, call: Call[Any]) -> Any:
         """Ask, without blocking the event loop."""
-        if self._async_client is None:
-            self._async_client = httpx.AsyncClient(**self._options)
+        client = self._async_client()
         for wait_s in self._waits(call):
             try:
-                return _read(call, await self._async_client.request(**_request(call)))
+                return _read(call, await client.request(**_request(call)))
             except httpx.TransportError as error:
                 if wait_s is None:
                     raise unreachable(self.url, error) from error
                 await asyncio.sleep(wait_s)
         raise AssertionError("the last try answers or raises")
+
+    def _async_client(self) -> httpx.AsyncClient:
+        """One for each event loop: connections do not outlive theirs."""
+        loop = asyncio.get_running_loop()
+        if self._async is None or self._async[0] is not loop:
+            self._async = (loop, httpx.AsyncClient(**self._options))
+        return self._async[1]
 
     def _waits(self, call: Call[Any]) -> list[float | None]:
         if not call.safe_to_repeat:
@@ -77,7 +84,7 @@ class HttpTransport:
         url = f"/api/job-runs/{run_id}/logs/{stream}"
         try:
             with self._client.stream(
-                "GET", url, params=params, timeout=httpx.Timeout(None, connect=5.0)
+                "GET", url, params=params, timeout=httpx.Timeout(None, connect=CONNECT_S)
             ) as answer:
                 if answer.status_code >= 400:
                     answer.read()
@@ -93,6 +100,8 @@ class HttpTransport:
 
 def _request(call: Call[Any]) -> dict[str, Any]:
     request: dict[str, Any] = {"method": call.method, "url": call.path}
+    if call.needs_server:
+        request["timeout"] = httpx.Timeout(None, connect=CONNECT_S)
     if call.query:
         request["params"] = {key: as_text(value) for key, value in call.query.items()}
     if call.body is not None:

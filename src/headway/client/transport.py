@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from headway.api import table
 from headway.api.operation import Answered
 from headway.client.calls import Call
+from headway.domain import errors
 from headway.domain.tokens import Principal, Role
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import log_files, runs
@@ -55,6 +56,8 @@ class LocalTransport:
         return _value(await awaiting(answer) if isinstance(answer, Future) else answer)
 
     def _perform(self, call: Call[Any]) -> Any:
+        if call.needs_server:
+            raise errors.NeedsServer()
         operation, values = table.find(call.method, call.path)
         path = {name: unquote(value) for name, value in values.items()}
         body = operation.body() if call.body is None else call.body

@@ -182,3 +182,11 @@ class MarkerView(msgspec.Struct, frozen=True, kw_only=True):
     artifact: str
     job_id: str | None
     created_at: datetime
+
+
+class DirectAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What the handler returned."""
+
+    result: Any
+    waited_ms: int
+    duration_ms: int

@@ -20,8 +20,7 @@ HeadwayError
 ├── HandlerFailed      a direct request's handler raised        500, exit 1
 ├── JobFailed          the awaited job did not succeed          (SDK only)
 └── Unavailable        the scheduler cannot answer now          503, exit 1
-    ├── Stopping
-    └── UntrustedServer
+    └── Stopping  UntrustedServer  NeedsServer
 
 Each class has a stable `code` that HTTP, the command line and the SDK share.
 """
@@ -392,6 +391,18 @@ class UntrustedServer(Unavailable):
     """The server's certificate could not be checked."""
 
     code = "untrusted_server"
+
+
+class NeedsServer(Unavailable):
+    """Only a running server can do this, and there is none."""
+
+    code = "needs_server"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a direct request runs in a server's next slot, and no server was found here; "
+            "start one with headway serve --app MODULE:APP, or name one with --url or HEADWAY_URL"
+        )
 
 
 class JobFailed(HeadwayError):

@@ -19,6 +19,7 @@ from headway.domain.jobs import (
     RetryPolicy,
 )
 from headway.domain.moments import Moment
+from headway.domain.reservations import WAIT_TIMEOUT_S
 from headway.domain.templates import Template
 
 FLAGS = {
@@ -250,3 +251,10 @@ def start_time(request: JobRequest, now: datetime) -> datetime | None:
     if request.delay_s is not None:
         return now + timedelta(seconds=request.delay_s)
     return request.scheduled_for
+
+
+class DirectBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The params of a direct request and how long it may wait for a slot."""
+
+    params: dict[str, Any] = msgspec.field(default_factory=dict)
+    wait_timeout_s: float = WAIT_TIMEOUT_S

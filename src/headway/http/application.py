@@ -14,10 +14,11 @@ from headway.api.leases import ClaimBody
 from headway.api.operation import Operation
 from headway.domain import errors
 from headway.domain.errors import HeadwayError
+from headway.domain.requests import DirectBody
 from headway.domain.tokens import Principal, Role
 from headway.http import dashboard, health, metrics, openapi, problems, streams
 from headway.http.claim_desk import ClaimDesk
-from headway.http.direct_desk import DirectBody, DirectDesk
+from headway.http.direct_desk import DirectDesk
 from headway.http.exchange import JSON, ClientGone, Exchange, Receive, Scope, Send
 from headway.http.security import Doorkeeper
 from headway.scheduler.recovery import Recovered

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
-import msgspec
-
 from headway.domain import errors
-from headway.domain.reservations import EXPIRES_AFTER_S, WAIT_TIMEOUT_S
+from headway.domain.answers import DirectAnswer
+from headway.domain.requests import DirectBody
+from headway.domain.reservations import EXPIRES_AFTER_S
 from headway.domain.runs import Outcome, RunStatus
 from headway.scheduler import direct
 from headway.scheduler.scheduler import Scheduler
@@ -27,21 +27,6 @@ LONGEST_WAIT_S = 86400.0
 NEXT = "the next direct request"
 
 Value = TypeVar("Value")
-
-
-class DirectBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The params of a direct request and how long it may wait for a slot."""
-
-    params: dict[str, Any] = msgspec.field(default_factory=dict)
-    wait_timeout_s: float = WAIT_TIMEOUT_S
-
-
-class DirectAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the handler returned."""
-
-    result: Any
-    waited_ms: int
-    duration_ms: int
 
 
 class DirectDesk:

@@ -149,5 +149,5 @@ def recover(
             report.reservations_expired,
         )
     if report.errors:
-        log.error("%d running jobs could not be recovered; the next start does", report.errors)
+        log.error("%d running jobs could not be recovered; the next start tries", report.errors)
     return report

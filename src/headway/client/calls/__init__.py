@@ -5,6 +5,7 @@ waiting or not.
 """
 
 from headway.client.calls.call import Call, JobRef, step
+from headway.client.calls.direct import run_direct
 from headway.client.calls.groups import (
     cancel_group,
     create_group,
@@ -164,6 +165,7 @@ __all__ = [
     "retry_job",
     "retry_run",
     "revoke_token",
+    "run_direct",
     "runs_of_job",
     "step",
     "submit",

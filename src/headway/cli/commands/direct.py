@@ -1,0 +1,46 @@
+"""`headway direct`: the next slot, before the queue."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.cli.session import Session
+
+app = commands()
+
+
+@command(
+    app,
+    "direct",
+    "headway direct story genre=horror length=100",
+    'headway direct story --params \'{"genre": "horror"}\' --timeout 30s',
+)
+def direct(
+    session: "Session",
+    job_type: Annotated[str, typer.Argument(metavar="TYPE", help="The job type.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE", help="Params. A value that is JSON is read as such."),
+    ] = None,
+    params: Annotated[
+        str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
+    ] = None,
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="SPAN", help="How long to wait for the slot.")
+    ] = "5m",
+) -> None:
+    """Run a handler in the server's next free slot, before the queue, and show its result."""
+    from headway import wiring
+    from headway.cli import values
+    from headway.client import calls
+    from headway.domain import durations, errors
+
+    if wiring.server_url(session.settings) is None:
+        raise errors.NeedsServer()
+    wait_s = durations.parse(timeout)
+    call = calls.run_direct(job_type, values.read_params(words or [], params), wait_s)
+    answer = session.send(call)
+    session.show(answer, lambda: session.screen.line(values.written(answer.result)))
