@@ -17,7 +17,6 @@ from headway.scheduler import (
     groups,
     leases,
     limit_control,
-    lock_lines,
     queue_control,
     timekeeper,
 )
@@ -78,7 +77,6 @@ def test_a_lock_that_the_first_in_line_cannot_use_goes_to_the_next(scheduler: Sc
     submit(scheduler, locks=["a", "b"])
     submit(scheduler, locks=["a"])
     finish(scheduler, holds_a)
-    lock_lines.look_over(scheduler)
     assert numbers(scheduler) == [4]
 
 
@@ -92,7 +90,6 @@ def test_a_lock_is_not_lost_with_a_job_that_is_put_off(
     finish(scheduler, holder)
     later = JobPatch(scheduled_for=clock.now().replace(year=2036))
     scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, 2, later))
-    lock_lines.look_over(scheduler)
     assert numbers(scheduler) == [3]
 
 

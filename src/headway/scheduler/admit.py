@@ -9,6 +9,7 @@ from headway.domain import events, moments, states
 from headway.domain.gates import Closed, after, approval, artifacts, locks, pinned_head, time
 from headway.domain.jobs import WaitReason
 from headway.domain.states import JobStatus
+from headway.scheduler import lock_lines
 from headway.scheduler.facts import Facts, gather
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, records
@@ -25,12 +26,20 @@ class Blocked(msgspec.Struct, frozen=True):
     reason: WaitReason
 
 
+class Admitted(msgspec.Struct, frozen=True):
+    """Jobs that can never start, those that wait for locks, and locks with fewer who wait."""
+
+    blocked: list[Blocked]
+    locked: list[JobRecord]
+    left: set[str]
+
+
 def admit(
     scheduler: Scheduler, tx: Transaction, numbers: Collection[int], chronicle: Chronicle
-) -> list[Blocked]:
-    """Look at these jobs' gates, record where they stand, answer those that can never start."""
+) -> Admitted:
+    """Look at these jobs' gates and record where they stand."""
     if not numbers:
-        return []
+        return Admitted([], [], set())
     waiting = [one for one in jobs.read(tx, numbers) if one.status in states.WAITING]
     facts = gather(scheduler, tx, waiting)
     verdicts = [(record, first_closed(record, facts)) for record in waiting]
@@ -46,8 +55,8 @@ def admit(
     ]
     _record(tx, standing, chronicle)
     _watch(tx, waiting, standing, facts)
-    _line_up_for_locks(tx, waiting, standing)
-    return blocked
+    locked, left = _line_up_for_locks(tx, waiting, standing)
+    return Admitted(blocked, locked, left)
 
 
 def first_closed(record: JobRecord, facts: Facts) -> Closed | None:
@@ -144,31 +153,27 @@ def _line_up_for_locks(
     tx: Transaction,
     waiting: Sequence[JobRecord],
     standing: Sequence[tuple[JobRecord, Closed | None]],
-) -> None:
-    had = [record.number for record in waiting if record.status is states.WAITING_ON_LOCKS]
-    if had:
-        tx.do("stop_waiting_for_locks", numbers=records.listed(had))
-    tx.many(
-        "wait_for_lock",
-        [
-            waiter
-            for record, closed in standing
-            if closed is not None and closed.status is states.WAITING_ON_LOCKS
-            for waiter in lock_waiters(record)
-        ],
-    )
-
-
-def lock_waiters(record: JobRecord) -> list[dict[str, Any]]:
-    """A job's places in the lines for its locks."""
-    return [
-        {
-            "key": lock.key,
-            "job_number": record.number,
-            "mode": lock.mode,
-            "lane_id": record.lane_id,
-            "priority": record.priority,
-            "position": record.position,
-        }
-        for lock in record.terms.locks
+) -> tuple[list[JobRecord], set[str]]:
+    """Who may start but for locks stands in their lines; answers who waits, and which were left."""
+    if not any(record.terms.locks for record in waiting):
+        return [], set()
+    wanting = [(record, closed) for record, closed in standing if record.terms.locks]
+    ready = [record for record, closed in wanting if closed is None]
+    locked = [
+        record
+        for record, closed in wanting
+        if closed is not None and closed.status is states.WAITING_ON_LOCKS
     ]
+    lock_lines.stand(tx, ready, locked)
+    in_line = {record.number for record in (*ready, *locked)}
+    left = [one for one in waiting if one.number not in in_line and _was_in_line(one)]
+    lock_lines.leave(tx, [record.number for record in left])
+    # Whoever waits no longer may still not start at once, and keeps nobody waiting meanwhile.
+    waits_no_more = [record for record in ready if record.status is states.WAITING_ON_LOCKS]
+    return locked, lock_lines.keys_of([*left, *waits_no_more])
+
+
+def _was_in_line(record: JobRecord) -> bool:
+    if record.status is states.QUEUED:
+        return bool(record.terms.locks) and record.queued_at is not None
+    return record.status is states.WAITING_ON_LOCKS

@@ -29,8 +29,9 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     note_limited(tx, picked.limited)
     if picked.skipped:
         dedup.skip(scheduler, tx, chronicle, picked.skipped)
-    if picked.refused:
-        settle.settle(scheduler, tx, chronicle, admit=picked.refused)
+    freed = {lock.key for one in picked.chosen for lock in one.job.terms.locks}
+    if picked.refused or freed:
+        settle.settle(scheduler, tx, chronicle, admit=picked.refused, freed=freed)
     chronicle.write()
     return started
 

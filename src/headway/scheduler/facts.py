@@ -2,20 +2,31 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from headway.domain import artifacts, errors, moments
+from headway.domain.gates import locks, pause
 from headway.domain.gates.after import Predecessor
 from headway.domain.gates.artifacts import Need, Producer
 from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Mode, Policy
 from headway.domain.states import SUCCEEDED
+from headway.scheduler import lock_lines
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records
+from headway.storage import jobs, limits, records
 from headway.storage.jobs import ChainEnd
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
 
 HEAD = "head:"
+
+
+class _Exclusive(NamedTuple):
+    """Somebody in the line for a lock who wants it alone."""
+
+    order: tuple[int, int, int]
+    holder: Holder
+    waits: bool
 
 
 class Facts:
@@ -33,7 +44,8 @@ class Facts:
         self._heads: dict[str, str | None] = {}
         self._locks_read: set[str] = set()
         self._holders: dict[str, list[Holder]] = {}
-        self._first_exclusive: dict[str, tuple[tuple[int, int, int], Holder]] = {}
+        self._lines_read: set[str] = set()
+        self._exclusives: dict[str, list[_Exclusive]] = {}
 
     def load(self, waiting: Sequence[JobRecord], *, everything: bool = False) -> None:
         """Read what these jobs need; met dependencies only when everything is wanted."""
@@ -41,8 +53,11 @@ class Facts:
         gated = [one for one in waiting if one.gated]
         self._load_artifacts({need for one in gated for need in one.terms.needs})
         keys = {lock.key for one in gated for lock in one.terms.locks}
-        self._load_locks(keys - self._locks_read)
+        self._load_holders(keys - self._locks_read)
         self._locks_read |= keys
+        shared = {lock.key for one in gated for lock in one.terms.locks if lock.mode is Mode.SHARED}
+        self._load_lines(shared - self._lines_read)
+        self._lines_read |= shared
 
     def predecessors(self, record: JobRecord) -> list[Predecessor]:
         """The dependencies that are not met, or all of them if all were loaded."""
@@ -108,12 +123,16 @@ class Facts:
         return [one for lock in record.terms.locks for one in self._holders.get(lock.key, ())]
 
     def ahead(self, record: JobRecord) -> list[Holder]:
-        """Exclusive waiters for the job's locks that stand before it in the queue."""
+        """Those who wait to hold one of the job's locks alone and stand before it in the queue.
+
+        While anybody holds the lock, everybody in its line who wants it alone waits.
+        """
         found = []
         for lock in record.terms.locks:
-            first = self._first_exclusive.get(lock.key)
-            if first is not None and first[0] < record.order:
-                found.append(first[1])
+            held = bool(self._holders.get(lock.key))
+            standing = self._exclusives.get(lock.key, ())
+            before = [one for one in standing if one.order < record.order and (held or one.waits)]
+            found += [one.holder for one in sorted(before, key=lambda one: one.order)[:1]]
         return found
 
     def hold(self, record: JobRecord) -> None:
@@ -124,11 +143,14 @@ class Facts:
 
     def line_up(self, record: JobRecord) -> None:
         """The job waits for its locks: shared ones behind it must not overtake it."""
+        waits = locks.check(record.terms.locks, self.holders(record)) is not None
         for lock in record.terms.locks:
-            first = self._first_exclusive.get(lock.key)
-            if lock.mode is Mode.EXCLUSIVE and (first is None or record.order < first[0]):
-                waiter = Holder(key=lock.key, mode=Mode.EXCLUSIVE, job=record.job_id)
-                self._first_exclusive[lock.key] = (record.order, waiter)
+            if lock.mode is Mode.EXCLUSIVE:
+                self._stand(lock.key, record.order, record.job_id, waits=waits)
+
+    def _stand(self, key: str, order: tuple[int, int, int], job_id: str, *, waits: bool) -> None:
+        holder = Holder(key=key, mode=Mode.EXCLUSIVE, job=job_id)
+        self._exclusives.setdefault(key, []).append(_Exclusive(order, holder, waits))
 
     def watched(self, record: JobRecord) -> list[str]:
         """What must be looked at again and again for this job, because it cannot notify."""
@@ -187,7 +209,7 @@ class Facts:
     def _load_ends(self, chains: Iterable[int]) -> None:
         self._ends.update(jobs.chain_ends(self._tx, set(chains) - self._ends.keys()))
 
-    def _load_locks(self, keys: Collection[str]) -> None:
+    def _load_holders(self, keys: Collection[str]) -> None:
         if not keys:
             return
         listed = records.listed(keys)
@@ -199,10 +221,18 @@ class Facts:
                 since=moments.from_millis(row["since"]),
             )
             self._holders.setdefault(row["key"], []).append(holder)
-        for row in self._tx.rows("first_exclusive_waiter", keys=listed):
+
+    def _load_lines(self, keys: Collection[str]) -> None:
+        """Who stands first to hold these locks alone; one that is paused keeps nobody waiting."""
+        rows = self._tx.rows("first_exclusives", keys=records.listed(keys)) if keys else ()
+        pauses = limits.pauses(self._tx) if rows else ()
+        lanes = jobs.lanes(self._tx, {row["lane_id"] for row in rows}) if pauses else {}
+        for row in rows:
+            if pauses and pause.check(lanes[row["lane_id"]], pauses, None) is not None:
+                continue
             order = (-row["priority"], row["position"], row["job_number"])
-            holder = Holder(key=row["key"], mode=Mode.EXCLUSIVE, job=row["job_id"])
-            self._first_exclusive[row["key"]] = (order, holder)
+            waits = row["standing"] == lock_lines.Standing.WAITS
+            self._stand(row["key"], order, row["job_id"], waits=waits)
 
 
 def gather(scheduler: Scheduler, tx: Transaction, waiting: Sequence[JobRecord]) -> Facts:

@@ -10,7 +10,7 @@ from headway.domain.groups import Group, GroupMode, OnFailure
 from headway.domain.jobs import After, Policy, Terms, WaitReason
 from headway.domain.requests import BatchJobRequest
 from headway.scheduler import cancel as cancelling
-from headway.scheduler import settle, submit
+from headway.scheduler import lock_lines, settle, submit
 from headway.scheduler.endings import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, groups, jobs, records
@@ -104,7 +104,8 @@ def reorder(
     chronicle = Chronicle(tx)
     for record in waiting:
         chronicle.add(events.CHANGED, record.number, {"group_id": group_id, "reordered": True})
-    settle.settle(scheduler, tx, chronicle, admit=[record.number for record in waiting])
+    numbers = [record.number for record in waiting]
+    settle.settle(scheduler, tx, chronicle, admit=numbers, freed=lock_lines.keys_of(waiting))
     chronicle.write()
     return groups.find(tx, group_id)
 

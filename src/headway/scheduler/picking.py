@@ -122,9 +122,9 @@ class Picker:
         record = jobs.read(self._tx, [candidate.job.number])[0]
         self._facts.load([record])
         closed = admit.first_closed(record, self._facts)
-        if closed is None:
+        if closed is None and self._request.lease:
             self._facts.hold(record)
-        elif closed.status is states.WAITING_ON_LOCKS:
+        elif closed is not None and closed.status is states.WAITING_ON_LOCKS:
             self._facts.line_up(record)
         return closed is None
 

@@ -9,7 +9,7 @@ import msgspec
 from headway.domain import errors, events, moments, priorities, requests, states
 from headway.domain.jobs import POSITION_GAP
 from headway.domain.requests import JobPatch
-from headway.scheduler import params, settle
+from headway.scheduler import lock_lines, params, settle
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, records
 from headway.storage.events import Chronicle
@@ -96,13 +96,8 @@ def _admit_again(
     scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, changed: Collection[JobRecord]
 ) -> None:
     """Look at the gates again; whoever stood behind these for a lock may be free to go."""
-    settle.settle(scheduler, tx, chronicle, admit=[record.number for record in changed])
-    left = [record for record in changed if record.status is states.WAITING_ON_LOCKS]
-    keys = {lock.key for record in left for lock in record.terms.locks}
-    if keys:
-        listed = records.listed(keys)
-        behind = tx.rows("shared_waiters", keys=listed, count=settle.WAKE_PER_LOCK)
-        settle.settle(scheduler, tx, chronicle, admit=[row["job_number"] for row in behind])
+    numbers = [record.number for record in changed]
+    settle.settle(scheduler, tx, chronicle, admit=numbers, freed=lock_lines.keys_of(changed))
 
 
 def move(
@@ -245,6 +240,11 @@ def pause(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: st
     _check_names(queue, job_type)
     if tx.do("put_pause", queue=queue or "", job_type=job_type or "", since=tx.now_ms):
         _tell(tx, events.PAUSED, queue, job_type)
+        # Whoever is paused keeps nobody waiting any more who stands behind it for a lock.
+        chronicle = Chronicle(tx)
+        freed = {row["key"] for row in tx.rows("locks_with_lines")}
+        settle.settle(scheduler, tx, chronicle, freed=freed)
+        chronicle.write()
 
 
 def resume(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: str | None) -> None:

@@ -7,7 +7,7 @@ import msgspec
 
 from headway.domain import artifacts, errors, events, graph, states
 from headway.domain.answers import RewindReport
-from headway.scheduler import settle
+from headway.scheduler import lock_lines, settle
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, records
 from headway.storage.events import Chronicle
@@ -143,7 +143,7 @@ def _cancelled(record: JobRecord) -> tuple[int, jobs.End]:
 def _stop_waiting(tx: Transaction, waiting: Sequence[JobRecord]) -> None:
     if waiting:
         listed = records.listed(record.number for record in waiting)
-        tx.do("stop_waiting_for_locks", numbers=listed)
+        tx.do("leave_lines", numbers=listed)
         tx.do("remove_watches", numbers=listed)
 
 
@@ -177,12 +177,9 @@ def _reset(tx: Transaction, chronicle: Chronicle, root: JobRecord, found: _Retry
 
 def _admit(scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, found: _RetrySet) -> None:
     """Look at the gates at once, also of those who stood behind the set for a lock."""
-    settle.settle(scheduler, tx, chronicle, admit=[record.number for record in found.members])
-    left = [one for one in found.everyone if one.status is states.WAITING_ON_LOCKS]
-    if keys := {lock.key for record in left for lock in record.terms.locks}:
-        listed = records.listed(keys)
-        behind = tx.rows("shared_waiters", keys=listed, count=settle.WAKE_PER_LOCK)
-        settle.settle(scheduler, tx, chronicle, admit=[row["job_number"] for row in behind])
+    numbers = [record.number for record in found.members]
+    freed = lock_lines.keys_of(found.everyone)
+    settle.settle(scheduler, tx, chronicle, admit=numbers, freed=freed)
 
 
 def _report(

@@ -4,7 +4,6 @@ A job that ended may leave a retry, free locks, meet or break dependencies, deci
 call for webhooks. Jobs that are blocked by that have ended too, so it goes on until nothing moves.
 """
 
-import itertools
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from headway.domain import events, retries, states
 from headway.domain.gates import after
 from headway.domain.jobs import Policy, RetryState
 from headway.domain.states import JobStatus
-from headway.scheduler import group_consequences, outbox
+from headway.scheduler import group_consequences, lock_lines, outbox
 from headway.scheduler.admit import Blocked
 from headway.scheduler.admit import admit as look_at_gates
 from headway.scheduler.endings import Ended
@@ -26,8 +25,8 @@ from headway.storage.transaction import READY, Transaction
 MARKER = "custom:"
 """Artifacts of this kind are there exactly if the database says so."""
 
-WAKE_PER_LOCK = 200
-"""How many shared waiters may try at once when a lock comes free."""
+MOST_TRIED = 1000
+"""How many may try in vain for locks that came free before the rest waits for the next chance."""
 
 
 def settle(
@@ -37,18 +36,24 @@ def settle(
     *,
     ended: Sequence[Ended] = (),
     admit: Collection[int] = (),
+    freed: Collection[str] = (),
 ) -> None:
-    """Record these ends and everything that follows from them."""
-    waiting = set(admit)
-    while ended or waiting:
+    """Record these ends and everything that follows from them; `freed` are locks to try for."""
+    waiting, freed = set(admit), set(freed)
+    tried: set[int] = set()
+    while ended or waiting or freed:
         stopped: list[Ended] = []
         if ended:
             more, stopped = _consequences(scheduler, tx, chronicle, ended)
             waiting |= more
+            freed |= lock_lines.keys_of(one.record for one in ended)
         gone = {one.record.number for one in stopped}
-        blocked = look_at_gates(scheduler, tx, waiting - gone, chronicle)
-        ended = [*stopped, *(_blocked(one) for one in blocked)]
-        waiting = set()
+        found = look_at_gates(scheduler, tx, waiting - gone, chronicle)
+        ended = [*stopped, *(_blocked(one) for one in found.blocked)]
+        freed |= found.left | lock_lines.keys_of(one for one in found.locked if one.number in tried)
+        waiting = lock_lines.next_in_line(tx, freed, tried) if len(tried) < MOST_TRIED else set()
+        tried |= waiting
+        freed = set()
 
 
 def _blocked(one: Blocked) -> Ended:
@@ -73,7 +78,7 @@ def _consequences(
     waiting |= group_consequences.hand_on_predecessors(tx, final)
     waiting |= _meet_dependencies(tx, final)
     waiting |= _tell_consumers(tx, final)
-    waiting |= _free_locks(tx, ended)
+    _free_locks(tx, ended)
     outbox.add(scheduler, tx, ended)
     stopped = group_consequences.decide(scheduler, tx, chronicle, final)
     tx.wake(READY)
@@ -100,9 +105,6 @@ def _record_ends(
 ) -> None:
     jobs.end(tx, [(one.record.number, _end(one, decisions[one.record.number])) for one in ended])
     chronicle.add_all(events.FINISHED, {one.record.number: _facts_of(one) for one in ended})
-    cleared = [one.record.number for one in ended if one.record.status is states.WAITING_ON_LOCKS]
-    if cleared:
-        tx.do("stop_waiting_for_locks", numbers=records.listed(cleared))
     watching = [one.record.number for one in ended if one.record.gated]
     if watching:
         tx.do("remove_watches", numbers=records.listed(watching))
@@ -203,13 +205,9 @@ def _names(tx: Transaction, final: Sequence[Ended]) -> set[str]:
     return own | {row["job_id"] for row in links}
 
 
-def _free_locks(tx: Transaction, ended: Sequence[Ended]) -> set[int]:
-    """Let go of locks; answers who may try for them now."""
-    holding = [one.record for one in ended if one.record.terms.locks]
-    if not holding:
-        return set()
-    tx.rows("free_locks", numbers=records.listed(record.number for record in holding))
-    keys = records.listed({lock.key for record in holding for lock in record.terms.locks})
-    first = tx.rows("first_waiters", keys=keys)
-    shared = tx.rows("shared_waiters", keys=keys, count=WAKE_PER_LOCK)
-    return {row["job_number"] for row in itertools.chain(first, shared)}
+def _free_locks(tx: Transaction, ended: Sequence[Ended]) -> None:
+    """Let go of locks, and of places in their lines."""
+    numbers = [one.record.number for one in ended if one.record.terms.locks]
+    if numbers:
+        tx.rows("free_locks", numbers=records.listed(numbers))
+        lock_lines.leave(tx, numbers)

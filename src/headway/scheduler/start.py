@@ -8,6 +8,7 @@ import msgspec
 
 from headway.domain import events, leases, moments, states
 from headway.domain.leases import Lease, LeaseState
+from headway.scheduler import lock_lines
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, limits, records
 from headway.storage.events import Chronicle
@@ -58,6 +59,7 @@ def start(
     )
     _observe(scheduler, tx, chosen)
     tx.many("take_lock", [lock for one in chosen for lock in _locks(tx, one)])
+    lock_lines.leave(tx, [one.job.number for one in chosen if one.job.terms.locks])
     limits.count_rates(tx, scheduler.concurrency, [(one.job.number, one.lane) for one in chosen])
     bodies = params_of(tx, [one.job.payload_id for one in chosen])
     return [
@@ -138,6 +140,7 @@ def claim(
             for one in chosen
         ],
     )
+    lock_lines.claimed(tx, [one.job.number for one in chosen if one.job.terms.locks])
     for one in chosen:
         chronicle.add(events.CLAIMED, one.job.number, {"worker_id": request.worker_id})
     bodies = params_of(tx, [one.job.payload_id for one in chosen])

@@ -7,12 +7,11 @@ while a job waits on them.
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from datetime import datetime
 
 from headway.domain import moments
-from headway.scheduler import clock_steps, direct, leases, lock_lines, probes, settle, trigger
+from headway.scheduler import clock_steps, direct, leases, probes, settle, trigger
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits
 from headway.storage.events import Chronicle
@@ -41,7 +40,6 @@ class Timekeeper:
         self._has_looked_back = False
         self._poke = threading.Event()
         self._stopping = False
-        self._look_at = 0.0
         self._stop_listening = scheduler.store.wakeups.listen(DUE, self._poke.set)
         self._thread = threading.Thread(target=self._loop, name="headway-timekeeper", daemon=True)
 
@@ -62,7 +60,6 @@ class Timekeeper:
             try:
                 self._notice_a_new_time()
                 wait_s = run_due(self._scheduler, self._started_at)
-                self._look_over_locks()
             except Exception:
                 log.exception("something that was due could not be done; it is tried again")
                 wait_s = 1.0
@@ -78,11 +75,6 @@ class Timekeeper:
         if step_s:
             clock_steps.mend(self._scheduler, step_s)
             self._started_at = self._scheduler.clock.now()
-
-    def _look_over_locks(self) -> None:
-        if time.monotonic() >= self._look_at:
-            self._look_at = time.monotonic() + SAFETY_POLL_S
-            lock_lines.look_over(self._scheduler)
 
 
 def run_due(scheduler: Scheduler, started_at: datetime) -> float:

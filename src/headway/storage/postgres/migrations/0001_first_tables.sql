@@ -216,17 +216,20 @@ CREATE TABLE locks (
 
 CREATE INDEX locks_by_job ON locks (job_number);
 
+-- Who may start but for locks, in line for each of them: 0 ready, 1 waits for locks, 2 claimed.
 CREATE TABLE lock_waiters (
     key        TEXT COLLATE "C" NOT NULL,
     job_number BIGINT NOT NULL,
     mode       TEXT NOT NULL CHECK (mode IN ('shared', 'exclusive')),
+    standing   BIGINT NOT NULL CHECK (standing IN (0, 1, 2)),
     lane_id    BIGINT NOT NULL,
     priority   BIGINT NOT NULL,
     position   BIGINT NOT NULL,
     PRIMARY KEY (key, job_number)
 );
 
-CREATE INDEX lock_waiters_in_order ON lock_waiters (key, mode, lane_id, priority DESC, position, job_number);
+CREATE INDEX lock_waiters_in_order
+    ON lock_waiters (key, mode, standing, lane_id, priority DESC, position, job_number);
 CREATE INDEX lock_waiters_by_job ON lock_waiters (job_number);
 
 CREATE TABLE events (

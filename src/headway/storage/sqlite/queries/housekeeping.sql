@@ -168,9 +168,11 @@ LIMIT :count;
 SELECT chain AS subject FROM jobs WHERE finished_at IS NULL GROUP BY chain HAVING count(*) > 1 LIMIT :count;
 
 -- name: verify_line_without_waiting
--- Whoever stands in a line for a lock waits for locks.
+-- Whoever stands in a line for a lock is ready, waits for locks or is claimed, as the line says.
 SELECT w.job_number AS subject FROM lock_waiters w LEFT JOIN jobs j ON j.number = w.job_number
-WHERE j.number IS NULL OR j.status <> 'WAITING_ON_LOCKS' OR j.priority <> w.priority OR j.position <> w.position
+WHERE j.number IS NULL OR j.priority <> w.priority OR j.position <> w.position
+OR w.standing <> CASE WHEN j.status = 'QUEUED' THEN 0 WHEN j.status = 'WAITING_ON_LOCKS' THEN 1
+    WHEN j.phase = 1 THEN 2 ELSE -1 END
 LIMIT :count;
 
 -- name: verify_waiting_without_line

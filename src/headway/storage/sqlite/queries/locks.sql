@@ -16,60 +16,79 @@ WHERE lo.key IN (SELECT value FROM json_each(:keys)) ORDER BY lo.key, lo.since;
 SELECT lo.key, lo.mode, lo.since, lo.job_number, j.job_id FROM locks lo JOIN jobs j ON j.number = lo.job_number
 ORDER BY lo.key, lo.since;
 
--- name: wait_for_lock
--- A job waits for a lock.
-INSERT INTO lock_waiters (key, job_number, mode, lane_id, priority, position)
-VALUES (:key, :job_number, :mode, :lane_id, :priority, :position)
-ON CONFLICT (key, job_number) DO UPDATE SET priority = excluded.priority, position = excluded.position;
+-- name: stand_in_line
+-- A job stands in the line for a lock: 0 ready to start, 1 waits for locks, 2 claimed.
+INSERT INTO lock_waiters (key, job_number, mode, standing, lane_id, priority, position)
+VALUES (:key, :job_number, :mode, :standing, :lane_id, :priority, :position)
+ON CONFLICT (key, job_number) DO UPDATE SET standing = excluded.standing, priority = excluded.priority,
+    position = excluded.position;
 
--- name: stop_waiting_for_locks
--- Some jobs wait for no lock any more.
+-- name: claim_in_line
+-- A worker has taken some jobs; they keep their places until they start.
+UPDATE lock_waiters SET standing = 2 WHERE job_number IN (SELECT value FROM json_each(:numbers));
+
+-- name: leave_lines
+-- Some jobs want no lock any more.
 DELETE FROM lock_waiters WHERE job_number IN (SELECT value FROM json_each(:numbers));
 
--- name: first_waiters
--- Who stands first for some locks, in each lane and mode: these may try when the lock comes free.
-WITH RECURSIVE spots (key, mode, lane_id) AS (
-    SELECT k.value, m.value,
-        (SELECT min(lane_id) FROM lock_waiters WHERE key = k.value AND mode = m.value)
+-- name: open_lines
+-- Lines in which somebody waits although nobody holds the lock against it: one index seek for each.
+WITH RECURSIVE lines (key, mode, lane_id) AS (
+    SELECT k.value, m.value, (SELECT min(lane_id) FROM lock_waiters
+        WHERE key = k.value AND mode = m.value AND standing = 1)
     FROM json_each(:keys) k, json_each('["exclusive", "shared"]') m
+    WHERE NOT EXISTS (SELECT 1 FROM locks l
+        WHERE l.key = k.value AND (l.mode = 'exclusive' OR m.value = 'exclusive'))
     UNION ALL
-    SELECT key, mode, (SELECT min(lane_id) FROM lock_waiters w
-        WHERE w.key = spots.key AND w.mode = spots.mode AND w.lane_id > spots.lane_id)
-    FROM spots WHERE spots.lane_id IS NOT NULL
+    SELECT key, mode, (SELECT min(w.lane_id) FROM lock_waiters w WHERE w.key = lines.key
+        AND w.mode = lines.mode AND w.standing = 1 AND w.lane_id > lines.lane_id)
+    FROM lines WHERE lines.lane_id IS NOT NULL
 )
-SELECT key, mode, lane_id, (
-    SELECT w.job_number FROM lock_waiters w
-    WHERE w.key = spots.key AND w.mode = spots.mode AND w.lane_id = spots.lane_id
-    ORDER BY w.priority DESC, w.position, w.job_number LIMIT 1) AS job_number
-FROM spots WHERE lane_id IS NOT NULL;
+SELECT key, mode, lane_id FROM lines WHERE lane_id IS NOT NULL;
 
--- name: first_exclusive_waiter
--- For some locks, the exclusive waiter that stands first in the whole queue.
-SELECT k.value AS key, w.job_number, w.priority, w.position, j.job_id
-FROM json_each(:keys) k
-JOIN lock_waiters w ON w.key = k.value AND w.job_number = (
-    SELECT v.job_number FROM lock_waiters v WHERE v.key = k.value AND v.mode = 'exclusive'
-    ORDER BY v.priority DESC, v.position, v.job_number LIMIT 1)
-JOIN jobs j ON j.number = w.job_number;
-
--- name: shared_waiters
--- Some of those who wait for a lock in shared mode, in order.
-SELECT job_number FROM lock_waiters WHERE key IN (SELECT value FROM json_each(:keys)) AND mode = 'shared'
-ORDER BY priority DESC, position, job_number LIMIT :count;
-
--- name: count_lock_waiters
--- How many jobs wait for each lock.
-SELECT key, count(*) AS count FROM lock_waiters GROUP BY key;
-
--- name: free_locks_with_waiters
--- Locks that jobs wait for although nobody holds them: one index seek for each lock.
+-- name: locks_with_lines
+-- Every lock that somebody waits for or is about to take: one index seek for each.
 WITH RECURSIVE found (key) AS (
     SELECT min(key) FROM lock_waiters
     UNION ALL
     SELECT (SELECT min(key) FROM lock_waiters WHERE key > found.key) FROM found WHERE found.key IS NOT NULL
 )
-SELECT key FROM found WHERE key IS NOT NULL AND NOT EXISTS (SELECT 1 FROM locks WHERE locks.key = found.key);
+SELECT key FROM found WHERE key IS NOT NULL;
 
--- name: some_waiters
--- Some of those who wait for these locks.
-SELECT DISTINCT job_number FROM lock_waiters WHERE key IN (SELECT value FROM json_each(:keys)) LIMIT :count;
+-- name: heads_of_line
+-- The first of a line in one lane; of those who wait, the first for whom every other lock is free too.
+SELECT w.job_number, w.priority, w.position FROM lock_waiters w
+WHERE w.key = :key AND w.mode = :mode AND w.standing = :standing AND w.lane_id = :lane_id
+AND w.job_number NOT IN (SELECT value FROM json_each(:tried))
+AND (w.standing = 0 OR NOT EXISTS (
+    SELECT 1 FROM lock_waiters o JOIN locks l ON l.key = o.key WHERE o.job_number = w.job_number
+    AND (l.mode = 'exclusive' OR o.mode = 'exclusive')))
+ORDER BY w.priority DESC, w.position, w.job_number LIMIT :count;
+
+-- name: first_exclusives
+-- For some locks, who stands first to hold them alone, in each lane; of those who wait, only such
+-- as somebody keeps from going on.
+WITH RECURSIVE lines (key, standing, lane_id) AS (
+    SELECT k.value, s.value, (SELECT min(lane_id) FROM lock_waiters
+        WHERE key = k.value AND mode = 'exclusive' AND standing = s.value)
+    FROM json_each(:keys) k, json_each('[0, 1, 2]') s
+    UNION ALL
+    SELECT key, standing, (SELECT min(w.lane_id) FROM lock_waiters w WHERE w.key = lines.key
+        AND w.mode = 'exclusive' AND w.standing = lines.standing AND w.lane_id > lines.lane_id)
+    FROM lines WHERE lines.lane_id IS NOT NULL
+)
+SELECT w.key, w.standing, w.lane_id, w.job_number, w.priority, w.position, j.job_id
+FROM lines JOIN lock_waiters w ON w.key = lines.key AND w.job_number = (
+    SELECT v.job_number FROM lock_waiters v
+    WHERE v.key = lines.key AND v.mode = 'exclusive' AND v.standing = lines.standing
+    AND v.lane_id = lines.lane_id AND (v.standing <> 1 OR EXISTS (
+        SELECT 1 FROM lock_waiters o JOIN locks l ON l.key = o.key WHERE o.job_number = v.job_number
+        AND (l.mode = 'exclusive' OR o.mode = 'exclusive')))
+    ORDER BY v.priority DESC, v.position, v.job_number LIMIT 1)
+JOIN jobs j ON j.number = w.job_number;
+
+-- name: count_lock_waiters
+-- How many jobs wait for each lock.
+SELECT w.key, count(*) AS count FROM lock_waiters w WHERE w.standing = 1 OR EXISTS (
+    SELECT 1 FROM locks l WHERE l.key = w.key AND (l.mode = 'exclusive' OR w.mode = 'exclusive'))
+GROUP BY w.key;

@@ -1,0 +1,247 @@
+"""Lines for locks: whatever happens, the next to start is the first that may, at once."""
+
+import random
+from typing import Any
+
+import pytest
+from tests.helpers import MovableClock, claim, finish, job, submit
+from tests.scheduler.asking import show, submit_all, why
+
+from headway.domain.jobs import Job, Mode
+from headway.domain.requests import JobPatch
+from headway.domain.runs import RunStatus
+from headway.domain.states import JobStatus
+from headway.scheduler import (
+    cancel,
+    lock_lines,
+    queue_control,
+    rewind,
+    timekeeper,
+    verify,
+)
+from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.start import Started
+from headway.storage import job_lists, jobs
+from headway.storage.job_lists import JobFilter
+
+TYPES = ("a", "b", "c")
+KEYS = ("x", "y", "z")
+SHARED = [{"key": "x", "mode": "shared"}]
+WANTING = (JobStatus.QUEUED, JobStatus.WAITING_ON_LOCKS)
+CLAIMED = (JobStatus.CLAIMED, JobStatus.PREPARING, JobStatus.LEASE_PENDING)
+
+
+def started(scheduler: Scheduler, *job_types: str) -> list[int]:
+    return [one.number for one in claim(scheduler, 10, job_types=job_types or None)]
+
+
+def test_a_shared_job_does_not_overtake_an_exclusive_one_of_a_busy_worker(
+    scheduler: Scheduler,
+) -> None:
+    submit(scheduler, "a", locks=SHARED)
+    held = claim(scheduler, job_types=("a",))
+    exclusive = submit(scheduler, "b", locks=["x"])
+    shared = submit(scheduler, "a", locks=SHARED)
+    assert started(scheduler, "a") == []
+    (blocker,) = [one for row in why(scheduler, shared.number).gates for one in row.blockers]
+    assert blocker.id == exclusive.job_id
+    finish(scheduler, held)
+    assert started(scheduler) == [exclusive.number]
+
+
+def test_nor_one_that_was_ready_before_the_lock_was_taken(scheduler: Scheduler) -> None:
+    submit_all(scheduler, {"job_type": "a", "locks": SHARED, "priority": 1})
+    submit_all(scheduler, {"job_type": "b", "locks": ["x"]}, {"job_type": "a", "locks": SHARED})
+    assert started(scheduler, "a") == [1]
+    assert show(scheduler, 2).status is JobStatus.WAITING_ON_LOCKS
+    assert show(scheduler, 3).status is JobStatus.WAITING_ON_LOCKS
+
+
+def test_an_exclusive_one_whose_queue_is_paused_keeps_nobody_waiting(scheduler: Scheduler) -> None:
+    submit(scheduler, "a", locks=SHARED)
+    claim(scheduler)
+    submit(scheduler, "b", locks=["x"])
+    submit(scheduler, "a", locks=SHARED)
+    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, "b"))
+    assert started(scheduler) == [3]
+
+
+def test_who_stands_behind_one_that_cannot_use_the_lock_goes_at_once(scheduler: Scheduler) -> None:
+    submit_all(scheduler, {"locks": ["x"]}, {"locks": ["y"]})
+    first, _ = claim(scheduler, 2)
+    submit_all(scheduler, {"locks": ["x", "y"]}, {"locks": ["x"]})
+    finish(scheduler, first)
+    assert started(scheduler) == [4]
+
+
+def test_who_stands_behind_one_that_was_put_off_goes_at_once(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, locks=["x"])
+    held = claim(scheduler)
+    submit_all(scheduler, {"locks": ["x"]}, {"locks": ["x"]})
+    finish(scheduler, held)
+    later = JobPatch(scheduled_for=clock.now().replace(year=2027))
+    scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, 2, later))
+    assert started(scheduler) == [3]
+
+
+def test_a_claim_without_a_lease_holds_no_lock(scheduler: Scheduler) -> None:
+    submit_all(scheduler, {"locks": ["x"]}, {"locks": ["x"]})
+    assert [one.number for one in claim(scheduler, 10, lease=False)] == [1, 2]
+
+
+def test_more_shared_jobs_than_try_at_once_all_run_side_by_side(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(lock_lines.AT_ONCE, Mode.SHARED, 2)
+    submit(scheduler, locks=["x"])
+    held = claim(scheduler)
+    submit_all(scheduler, *({"locks": SHARED} for _ in range(9)))
+    finish(scheduler, held)
+    assert sorted(number for _ in range(9) for number in started(scheduler)) == list(range(2, 11))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_next_to_start_is_the_first_that_may(
+    scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setitem(lock_lines.AT_ONCE, Mode.SHARED, 1)
+    play = Play(scheduler, clock, random.Random(seed))
+    for _ in range(60):
+        play.step()
+    assert verify.verify(scheduler) == []
+
+
+class Play:
+    """Does what people and workers do, in any order, and knows who must start next."""
+
+    def __init__(self, scheduler: Scheduler, clock: MovableClock, chance: random.Random) -> None:
+        self._scheduler = scheduler
+        self._clock = clock
+        self._chance = chance
+        self._running: list[Started] = []
+
+    def step(self) -> None:
+        """One thing happens."""
+        happens = [
+            *[self._submit] * 4,
+            *[self._start] * 5,
+            *[self._finish] * 3,
+            self._cancel,
+            self._change,
+            self._claim,
+            self._rewind,
+            self._wait,
+        ]
+        self._chance.choice(happens)()
+
+    def _jobs(self, *statuses: JobStatus) -> list[Job]:
+        numbers = self._scheduler.store.read(lambda tx: job_lists.numbers(tx, JobFilter(), 1000))
+        shown = self._scheduler.store.read(lambda tx: jobs.views(tx, numbers))
+        return [one for one in shown if not statuses or one.status in statuses]
+
+    def _submit(self) -> None:
+        keys = self._chance.sample(KEYS, self._chance.choice((1, 1, 2)))
+        locks: list[dict[str, Any]] = [
+            {"key": key, "mode": self._chance.choice(("shared", "exclusive"))} for key in keys
+        ]
+        submit(
+            self._scheduler,
+            self._chance.choice(TYPES),
+            locks=locks,
+            priority=self._chance.choice((0, 0, 1)),
+            retry_policy={"max_attempts": 0},
+        )
+
+    def _start(self) -> None:
+        types = tuple(self._chance.sample(TYPES, self._chance.choice((1, 2, 3))))
+        expected = self._first(types)
+        got = claim(self._scheduler, 1, job_types=types)
+        assert [one.number for one in got] == expected
+        self._running += got
+
+    def _finish(self) -> None:
+        if self._running:
+            one = self._running.pop(self._chance.randrange(len(self._running)))
+            finish(self._scheduler, one, self._chance.choice(list(RunStatus)))
+
+    def _cancel(self) -> None:
+        if waiting := self._jobs(*WANTING, *CLAIMED):
+            number = self._chance.choice(waiting).number
+            self._scheduler.store.write(lambda tx: cancel.cancel(self._scheduler, tx, number))
+
+    def _change(self) -> None:
+        if waiting := self._jobs(*WANTING):
+            number = self._chance.choice(waiting).number
+            later = self._clock.now().replace(year=2027)
+            patch = self._chance.choice((JobPatch(priority=1), JobPatch(scheduled_for=later)))
+            self._scheduler.store.write(
+                lambda tx: queue_control.change(self._scheduler, tx, number, patch)
+            )
+
+    def _claim(self) -> None:
+        claim(self._scheduler, 2, lease=False)
+
+    def _rewind(self) -> None:
+        if ended := self._jobs(JobStatus.FAILED, JobStatus.CANCELLED):
+            number = self._chance.choice(ended).number
+            self._scheduler.store.write(lambda tx: rewind.rewind(self._scheduler, tx, number))
+
+    def _wait(self) -> None:
+        self._clock.move(61)
+        for one in self._running:
+            assert one.lease is not None
+        timekeeper.run_due(self._scheduler, self._clock.now())
+        self._running = [
+            one for one in self._running if job(self._scheduler, one.number).status == "RUNNING"
+        ]
+
+    def _first(self, types: tuple[str, ...]) -> list[int]:
+        """The first job in the queue that may start, by the rules as they are written down."""
+        holds = [
+            (lock.key, lock.mode) for one in self._jobs(JobStatus.RUNNING) for lock in one.locks
+        ]
+        line = sorted(
+            (one for one in self._jobs(*WANTING, *CLAIMED) if self._is_due(one)),
+            key=lambda one: (-one.priority, one.position, one.number),
+        )
+        for place, one in enumerate(line):
+            ahead = line[:place]
+            waiting = [other for other in ahead if self._waits(other, types, holds)]
+            mine = one.status in WANTING and one.job_type in types
+            if mine and _is_free(one, ahead, waiting, holds):
+                return [one.number]
+        return []
+
+    def _waits(self, one: Job, types: tuple[str, ...], holds: "Holds") -> bool:
+        """Whether a job is known to wait for locks, or is found to when it is looked at."""
+        looked_at = one.status is JobStatus.QUEUED and one.job_type in types
+        return _is_held_off(one, holds) and (looked_at or one.status is JobStatus.WAITING_ON_LOCKS)
+
+    def _is_due(self, one: Job) -> bool:
+        return one.scheduled_for is None or one.scheduled_for <= self._clock.now()
+
+
+Holds = list[tuple[str, Mode]]
+
+
+def _is_free(one: Job, ahead: list[Job], waiting: list[Job], holds: Holds) -> bool:
+    held = {key for key, _ in holds}
+    return not _is_held_off(one, holds) and not any(
+        lock.mode is Mode.SHARED and _wants_alone(other, lock.key)
+        for lock in one.locks
+        for other in (ahead if lock.key in held else waiting)
+    )
+
+
+def _is_held_off(one: Job, holds: Holds) -> bool:
+    return any(
+        key == lock.key and Mode.EXCLUSIVE in (mode, lock.mode)
+        for lock in one.locks
+        for key, mode in holds
+    )
+
+
+def _wants_alone(one: Job, key: str) -> bool:
+    return any(lock.key == key and lock.mode is Mode.EXCLUSIVE for lock in one.locks)
