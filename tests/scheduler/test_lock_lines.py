@@ -4,9 +4,10 @@ import random
 from typing import Any
 
 import pytest
-from tests.helpers import MovableClock, claim, finish, job, submit
+from tests.helpers import MovableClock, ask, claim, finish, job, submit
 from tests.scheduler.asking import show, submit_all, why
 
+from headway.api.jobs import JobQuery, list_jobs
 from headway.domain.jobs import Job, Mode
 from headway.domain.requests import JobPatch
 from headway.domain.runs import RunStatus
@@ -100,6 +101,25 @@ def test_more_shared_jobs_than_try_at_once_all_run_side_by_side(
     submit_all(scheduler, *({"locks": SHARED} for _ in range(9)))
     finish(scheduler, held)
     assert sorted(number for _ in range(9) for number in started(scheduler)) == list(range(2, 11))
+
+
+def test_a_list_by_status_goes_by_the_status_that_is_shown(scheduler: Scheduler) -> None:
+    submit(scheduler, "a", locks=SHARED, priority=1)
+    submit(scheduler, "b", locks=["x"])
+    submit(scheduler, "c", locks=SHARED)
+    submit(scheduler, "d", locks=["y"])
+    submit(scheduler, "e")
+    claim(scheduler, job_types=("a",))
+
+    def listed(status: str | None) -> dict[int, str]:
+        page = ask(list_jobs, scheduler, query=JobQuery(status=status))
+        return {job.number: job.status for job in page.items}
+
+    everything = listed(None)
+    assert [everything[number] for number in (2, 3)] == ["WAITING_ON_LOCKS"] * 2
+    for status in ("QUEUED", "WAITING_ON_LOCKS", "RUNNING", "QUEUED,WAITING_ON_LOCKS"):
+        words = status.split(",")
+        assert listed(status) == {n: word for n, word in everything.items() if word in words}
 
 
 @pytest.mark.parametrize("seed", range(12))

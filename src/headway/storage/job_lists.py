@@ -66,9 +66,24 @@ def _conditions(wanted: JobFilter) -> tuple[str, dict[str, Any]]:
     return (" WHERE " + " AND ".join(terms) if terms else ""), params
 
 
+_HELD_OFF = """EXISTS (SELECT 1 FROM lock_waiters w JOIN locks l ON l.key = w.key
+WHERE w.job_number = j.number AND (w.mode = 'exclusive' OR l.mode = 'exclusive'))"""
+_BEHIND = """EXISTS (SELECT 1 FROM lock_waiters w JOIN lock_waiters x ON x.key = w.key
+WHERE w.job_number = j.number AND w.mode = 'shared' AND x.mode = 'exclusive')"""
+
+
 def _status_term(statuses: tuple[JobStatus, ...]) -> str:
-    """Names the partial index that holds such jobs, so that a long history is not read."""
+    """Names the partial index that holds such jobs, so that a long history is not read.
+
+    A lock that was taken since a job was admitted is not written down with the job: such a job
+    waits for locks although it is stored as QUEUED. Too many are found rather than too few.
+    """
     term = "j.status IN ({})".format(", ".join(f"'{status}'" for status in statuses))
+    match states.QUEUED in statuses, states.WAITING_ON_LOCKS in statuses:
+        case True, False:
+            term += f" AND NOT (j.status = 'QUEUED' AND {_HELD_OFF})"
+        case False, True:
+            term = f"({term} OR (j.status = 'QUEUED' AND ({_HELD_OFF} OR {_BEHIND})))"
     if set(statuses) == {states.RUNNING}:
         return term + " AND j.number IN (SELECT job_number FROM leases)"
     if set(statuses) <= states.ACTIVE:
