@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.helpers import ask, claim, finish, job, run_next, submit
+from tests.helpers import MovableClock, ask, claim, finish, job, run_next, submit
 
 from headway.api import runs as operations
 from headway.domain import errors
@@ -12,7 +12,7 @@ from headway.domain.jobs import Job, RetryPolicy, RetryState
 from headway.domain.requests import BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import groups, rewind
+from headway.scheduler import collect_garbage, groups, rewind, verify
 from headway.scheduler.groups import GroupRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import groups as kept
@@ -149,3 +149,27 @@ def test_runs_are_listed_newest_first_and_filtered(scheduler: Scheduler) -> None
     assert listed(job_id="999") == []
     with pytest.raises(errors.InvalidRequest):
         listed(status="odd")
+
+
+def test_a_dependency_that_was_met_stays_met_although_the_job_is_gone(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    first = submit(scheduler)
+    run_next(scheduler)
+    clock.move(days=2)
+    failed = failed_job(scheduler, after=[first.number])
+    assert collect_garbage.collect(scheduler, 86400).jobs == 1
+    made = retry(scheduler, failed)
+    assert made.status is JobStatus.QUEUED
+    assert run_next(scheduler).number == made.number
+    assert verify.verify(scheduler) == []
+
+
+def test_a_dependency_that_a_rewind_opened_again_is_judged_anew(scheduler: Scheduler) -> None:
+    first = submit(scheduler, retry_policy=NO_RETRY)
+    run_next(scheduler)
+    failed = failed_job(scheduler, after=[first.number])
+    scheduler.store.write(lambda tx: rewind.rewind(scheduler, tx, first.number, force=True))
+    run_next(scheduler, FAILED)
+    made = retry(scheduler, failed)
+    assert made.status is JobStatus.BLOCKED_BY_DEPENDENCY

@@ -8,7 +8,7 @@ import msgspec
 from headway.domain import events, moments, states
 from headway.domain.gates import Closed, after, time
 from headway.domain.gates.after import Predecessor
-from headway.domain.jobs import Approval, Policy, Terms
+from headway.domain.jobs import After, Approval, Policy, Terms
 from headway.domain.states import JobStatus
 from headway.storage import codec, jobs
 from headway.storage.events import Chronicle
@@ -41,6 +41,8 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: str | None = None
     request_hash: str | None = None
     dedup_key: str | None = None
+    met: frozenset[tuple[int, Policy]] = frozenset()
+    """Dependencies that the job it tries again had met: they stay met, whatever became of them."""
 
     @property
     def gated(self) -> bool:
@@ -95,7 +97,7 @@ def _first_gates(
 ) -> tuple[Closed | None, int]:
     """The gates of time and of other jobs, and how many of those are not met."""
     late = time.check(moments.maybe_from_millis(job.scheduled_for), tx.now)
-    waits = [one for one in job.terms.after if not _is_met(statuses.get(one.number), one.policy)]
+    waits = [one for one in job.terms.after if not _is_met(job, one, statuses)]
     if late or not waits:
         return late, len(waits)
     predecessors = [
@@ -105,8 +107,11 @@ def _first_gates(
     return after.check(predecessors), len(waits)
 
 
-def _is_met(status: JobStatus | None, policy: Policy) -> bool:
-    return status in states.TERMINAL and after.satisfies(status, policy)
+def _is_met(job: NewJob, one: After, statuses: Mapping[int, JobStatus]) -> bool:
+    if (one.number, one.policy) in job.met:
+        return True
+    status = statuses.get(one.number)
+    return status in states.TERMINAL and after.satisfies(status, one.policy)
 
 
 def _row(tx: Transaction, job: NewJob, closed: Closed | None, open_deps: int) -> dict[str, Any]:
@@ -114,7 +119,7 @@ def _row(tx: Transaction, job: NewJob, closed: Closed | None, open_deps: int) ->
     status = closed.status if closed is not None and waiting else states.QUEUED
     late = closed is not None and closed.status is states.QUEUED
     row = msgspec.structs.asdict(job)
-    del row["params"], row["approved"]
+    del row["params"], row["approved"], row["met"]
     row.update(
         terms=codec.dump_terms(job.terms),
         status=status.value,
@@ -148,7 +153,7 @@ def _insert_edges(
                 "job_number": job.number,
                 "chain": one.number,
                 "policy": one.policy.value,
-                "met": int(_is_met(statuses.get(one.number), one.policy)),
+                "met": int(_is_met(job, one, statuses)),
             }
             for job in new_jobs
             for one in job.terms.after

@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from headway.domain import moments
-from headway.domain.jobs import Approval
+from headway.domain.jobs import Approval, Policy
 from headway.scheduler.insert import NewJob
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs
+from headway.storage import jobs, records
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
@@ -44,4 +44,12 @@ def retry_job(
         group_place=failed.group_place,
         unique_key=failed.unique_key,
         dedup_key=failed.dedup_key,
+        met=_met(tx, failed),
     )
+
+
+def _met(tx: Transaction, failed: JobRecord) -> frozenset[tuple[int, Policy]]:
+    if not failed.terms.after:
+        return frozenset()
+    rows = tx.rows("dependencies_of", numbers=records.listed([failed.number]))
+    return frozenset((row["chain"], Policy(row["policy"])) for row in rows if row["met"])
