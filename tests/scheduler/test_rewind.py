@@ -1,6 +1,7 @@
 """Rewind: a job and all that lies downstream start afresh."""
 
 from pathlib import Path
+from typing import Any
 
 import pygit2
 import pytest
@@ -177,3 +178,30 @@ def test_sentinels_are_cleared_unless_a_merge_is_under_way(scheduler: Scheduler)
     head.unlink()
     rewound(scheduler, made.number)
     assert not sentinel.exists()
+
+
+@pytest.mark.parametrize("failures", [0, 1])
+def test_a_forced_rewind_inside_its_own_dedup_window_runs_again(
+    scheduler: Scheduler, clock: MovableClock, failures: int
+) -> None:
+    wanted: dict[str, Any] = {"dedup_key": "report", "dedup_window_s": 3600}
+    made = submit(scheduler, **wanted)
+    for _ in range(failures):
+        finish(scheduler, claim(scheduler), RunStatus.FAILED)
+        clock.move(10)
+        keep_time(scheduler)
+    finish(scheduler, claim(scheduler))
+    rewound(scheduler, made.number, force=True)
+    assert [one.number for one in claim(scheduler)] == [made.number]
+
+
+def test_another_job_that_succeeded_inside_the_window_still_counts(scheduler: Scheduler) -> None:
+    wanted: dict[str, Any] = {"dedup_key": "report", "dedup_window_s": 3600}
+    first = submit(scheduler, **wanted)
+    finish(scheduler, claim(scheduler))
+    second = submit(scheduler, **wanted)
+    assert claim(scheduler) == []
+    assert job(scheduler, second.number).status is JobStatus.SKIPPED
+    rewound(scheduler, second.number, force=True)
+    assert claim(scheduler) == []
+    assert job(scheduler, first.number).status is JobStatus.SUCCEEDED

@@ -9,7 +9,7 @@ from headway.scheduler import settle
 from headway.scheduler.endings import Ended
 from headway.scheduler.group_consequences import skipped_run
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records
+from headway.storage import jobs
 from headway.storage.events import Chronicle
 from headway.storage.transaction import Transaction
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def is_duplicate(tx: Transaction, candidate: "Candidate") -> bool:
-    """Whether a job with the same key succeeded inside the window."""
-    key, window_s = candidate.job.dedup_key, candidate.job.terms.dedup_window_s or 0
-    since = tx.now_ms - int(window_s * 1000)
-    windows = records.listed([{"dedup_key": key, "since": since}])
-    return bool(tx.rows("succeeded_since", windows=windows))
+    """Whether another job with the same key succeeded inside the window."""
+    job = candidate.job
+    since = tx.now_ms - int((job.terms.dedup_window_s or 0) * 1000)
+    found = tx.rows("succeeded_since", dedup_key=job.dedup_key, since=since, number=job.number)
+    return bool(found)
 
 
 def skip(

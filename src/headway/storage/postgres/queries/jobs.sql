@@ -71,11 +71,9 @@ SELECT number, request_hash FROM jobs WHERE idempotency_key = :key;
 SELECT number FROM jobs WHERE unique_key = :key AND finished_at IS NULL;
 
 -- name: succeeded_since
--- Which of these keys had a job that succeeded at or after its moment.
-SELECT DISTINCT w.dedup_key FROM json_to_recordset(CAST(:windows AS json)) AS w (dedup_key text, since bigint)
-WHERE EXISTS (
-    SELECT 1 FROM jobs WHERE dedup_key = w.dedup_key AND status = 'SUCCEEDED'
-    AND finished_at >= w.since);
+-- Whether a job with this key succeeded at or after a moment; the job's own chain does not count.
+SELECT number FROM jobs WHERE dedup_key = :dedup_key AND status = 'SUCCEEDED' AND finished_at >= :since
+AND abs(chain) <> (SELECT abs(chain) FROM jobs WHERE number = :number) LIMIT 1;
 
 -- name: change_job
 -- New params, priority, position or time of a job that waits.
