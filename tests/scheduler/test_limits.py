@@ -2,14 +2,17 @@
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from tests.helpers import MovableClock, claim, finish, submit
+from tests.scheduler.asking import submit_all
 
 from headway.domain import errors
 from headway.domain.jobs import Lane
 from headway.scheduler import explain, limit_control
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.transaction import Transaction
 
 
 def put(scheduler: Scheduler, name: str, size: int | None = None, rate: str | None = None) -> None:
@@ -118,3 +121,22 @@ def test_a_policy_of_ones_own_decides_what_a_job_uses(scheduler: Scheduler) -> N
     for queue in ("acme", "acme", "other", "other"):
         submit(own, queue=queue)
     assert numbers(own) == [1, 3, 4]
+
+
+def test_the_lane_of_a_full_limit_is_not_paged_through(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(scheduler, "type:story", 1)
+    submit_all(scheduler, *({"job_type": "story"} for _ in range(100)))
+    submit(scheduler, "mail", priority=-1)
+    assert numbers(scheduler, 1) == [1]
+    asked: list[str] = []
+    values = Transaction.values
+
+    def watched(tx: Transaction, kind: type[Any], name: str, /, **params: Any) -> Any:
+        asked.append(name)
+        return values(tx, kind, name, **params)
+
+    monkeypatch.setattr(Transaction, "values", watched)
+    assert numbers(scheduler, 1) == [101]
+    assert asked.count("lane_heads") == 2

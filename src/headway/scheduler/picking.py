@@ -173,7 +173,7 @@ class Picker:
                 if lane_id in self._closed:
                     return
                 yield Candidate(job=job, lane=lane)
-            if len(heads) < count:
+            if len(heads) < count or lane_id in self._closed:
                 return
             skip += len(heads)
             count = min(2 * count, MOST_PER_CLAIM)
