@@ -1,13 +1,15 @@
 """The gate of artifacts: there or not, and who could make them."""
 
+import pygit2
 import pytest
 from tests.helpers import claim, finish, job, submit
-from tests.scheduler.asking import keep_time
+from tests.scheduler.asking import graph, keep_time, submit_all
 
 from headway.domain import errors
+from headway.domain.jobs import WaitReason
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import markers
+from headway.scheduler import markers, probes
 from headway.scheduler.scheduler import Scheduler
 
 ONCE = {"max_attempts": 0}
@@ -112,3 +114,65 @@ def test_a_job_can_need_the_success_of_another(scheduler: Scheduler) -> None:
     assert job(scheduler, user.number).status is JobStatus.WAITING_ON_DEPS
     finish(scheduler, claim(scheduler))
     assert [one.number for one in claim(scheduler)] == [user.number]
+
+
+@pytest.mark.parametrize("by", ["job_id", "number"])
+def test_the_success_of_a_job_is_its_saved_patch_at_once(scheduler: Scheduler, by: str) -> None:
+    maker = submit(scheduler, "ask")
+    name = f"ask_save_patch:{getattr(maker, by)}"
+    user = submit(scheduler, needs=[name])
+    assert reason(scheduler, user.number) == (JobStatus.WAITING_ON_DEPS, f"waiting on {name}")
+    (edge,) = graph(scheduler).edges
+    assert (edge.artifact, edge.to) == (name, maker.job_id)
+    finish(scheduler, claim(scheduler))
+    assert job(scheduler, user.number).status is JobStatus.QUEUED
+
+
+def test_the_failure_of_a_job_blocks_who_needs_its_saved_patch(scheduler: Scheduler) -> None:
+    maker = submit(scheduler, "ask", retry_policy=ONCE)
+    name = f"ask_save_patch:{maker.job_id}"
+    user = submit(scheduler, needs=[name])
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    blocked = (JobStatus.BLOCKED_BY_DEPENDENCY, f"dependency failed for {name}")
+    assert reason(scheduler, user.number) == blocked
+
+
+def test_however_many_jobs_are_pinned_to_a_branch_all_go_on_when_it_is_there(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probes, "BATCH", 5)
+    head = first_commit(scheduler)
+    pin = {"branch": "main", "commit": head}
+    for commit in (head, "0" * 40):
+        submit_all(scheduler, *({"pinned_head": {**pin, "commit": commit}} for _ in range(17)))
+    assert job(scheduler, 17).status is JobStatus.QUEUED
+    assert job(scheduler, 18).wait_reason == WaitReason(
+        kind="pinned_head", detail="pinned head mismatch on main"
+    )
+    other = second_commit(scheduler)
+    assert claim(scheduler, 50) == []
+    assert other != head
+    set_head(scheduler, head)
+    probes.probe(scheduler)
+    assert [one.number for one in claim(scheduler, 50)] == list(range(1, 18))
+    assert job(scheduler, 34).status is JobStatus.WAITING_ON_DEPS
+
+
+def first_commit(scheduler: Scheduler) -> str:
+    pygit2.init_repository(str(scheduler.workspace.root), initial_head="main")
+    return second_commit(scheduler)
+
+
+def second_commit(scheduler: Scheduler) -> str:
+    """A commit on top of what there is; answers its id."""
+    repository = pygit2.Repository(str(scheduler.workspace.root))
+    parents = [] if repository.head_is_unborn else [repository.head.target]
+    author = pygit2.Signature("Ann", "ann@example.org", 1, 0)
+    tree = repository.TreeBuilder().write()
+    made = repository.create_commit("refs/heads/main", author, author, "more", tree, parents)
+    return str(made)
+
+
+def set_head(scheduler: Scheduler, commit: str) -> None:
+    repository = pygit2.Repository(str(scheduler.workspace.root))
+    repository.lookup_reference("refs/heads/main").set_target(commit)

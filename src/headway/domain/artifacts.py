@@ -167,6 +167,15 @@ GENERIC: Mapping[str, Callable[[str], BasicProbe]] = {
 
 BUILT_IN = kinds()
 
+NAMING_JOBS = tuple(kind for kind, forms in BUILT_IN.named.items() if "job:<key>" in forms)
+"""The named kinds whose artifact a job's success is, too."""
+
+
+def names_of_job(job_id: str, number: int) -> tuple[str, ...]:
+    """The artifacts that a job's success is."""
+    keys = (job_id, number)
+    return (f"job:{job_id}", *(f"{kind}:{key}" for kind in NAMING_JOBS for key in keys))
+
 
 def _without_control_characters(text: str) -> str:
     # Names are printed in terminals and stored as UTF-8: no escapes, no NUL, no lone surrogates.

@@ -10,7 +10,7 @@ from functools import partial
 
 import msgspec
 
-from headway.domain import states
+from headway.domain import artifacts, states
 from headway.domain.states import JobStatus
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import log_files, records
@@ -137,7 +137,8 @@ def _needed(tx: Transaction, links: Sequence[JobRecord]) -> set[int]:
     """Chains that make something which a job that is not over needs."""
     makers: dict[str, set[int]] = {}
     for link in links:
-        for name in (*link.terms.produces, f"job:{link.job_id}"):
+        names = artifacts.names_of_job(link.job_id, link.number)
+        for name in (*link.terms.produces, *names):
             makers.setdefault(name, set()).add(abs(link.chain))
     rows = tx.rows("artifacts_that_active_jobs_need", artifacts=records.listed(makers))
     return {chain for row in rows for chain in makers[row["artifact"]]}

@@ -1,5 +1,6 @@
 """What the gates look at, gathered for many jobs at once."""
 
+import contextlib
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -96,10 +97,7 @@ class Facts:
             probe = _probe(self._scheduler, name)
             self._present[name] = (
                 name in self._markers
-                or any(
-                    isinstance(one, artifacts.JobSucceeded) and self._succeeded(one.job)
-                    for one in probe
-                )
+                or self._succeeded(name)
                 or self._scheduler.workspace.has(probe)
             )
         return self._present[name]
@@ -164,12 +162,9 @@ class Facts:
             return files
         return [*files, f"{HEAD}{pin.branch}:{pin.commit}"]
 
-    def _succeeded(self, job: str) -> bool:
-        numbers = jobs.find_numbers(self._tx, [job])
-        if not numbers:
-            return False
-        chain = jobs.read(self._tx, list(numbers.values()))[0].chain
-        return jobs.chain_ends(self._tx, [chain])[chain].status is SUCCEEDED
+    def _succeeded(self, name: str) -> bool:
+        chains = {row["chain"] for row in self._named_jobs(name)}
+        return any(end.status is SUCCEEDED for end in jobs.chain_ends(self._tx, chains).values())
 
     def _load_dependencies(self, waiting: Sequence[JobRecord], everything: bool) -> None:
         if not waiting:
@@ -195,15 +190,14 @@ class Facts:
 
     def _named_jobs(self, name: str) -> list[Row]:
         """The jobs that an artifact names: their success is the artifact."""
-        wanted = [
-            one.job
-            for one in _probe(self._scheduler, name)
-            if isinstance(one, artifacts.JobSucceeded)
-        ]
-        numbers = jobs.find_numbers(self._tx, wanted) if wanted else {}
+        found = []
+        for one in _probe(self._scheduler, name):
+            if isinstance(one, artifacts.JobSucceeded):
+                with contextlib.suppress(errors.NotFound):
+                    found.append(jobs.read_one(self._tx, one.job))
         return [
             {"artifact": name, "number": job.number, "job_id": job.job_id, "chain": abs(job.chain)}
-            for job in jobs.read(self._tx, list(numbers.values()))
+            for job in found
         ]
 
     def _load_ends(self, chains: Iterable[int]) -> None:

@@ -1,10 +1,12 @@
 """The graph of jobs: who comes after whom, and who needs what from whom."""
 
+import contextlib
 import shlex
 from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
+from headway.domain import artifacts, errors
 from headway.domain.answers import AfterEdge, Edge, Graph, Node
 from headway.domain.jobs import COMMAND, Job
 from headway.scheduler.facts import Facts
@@ -60,7 +62,14 @@ def _upstream(tx: Transaction, numbers: Collection[int]) -> Iterable[int]:
 def _downstream(tx: Transaction, numbers: Collection[int]) -> Iterable[int]:
     found = jobs.read(tx, numbers)
     chains = records.listed({abs(record.chain) for record in found})
-    names = [n for record in found for n in (*record.terms.produces, f"job:{record.job_id}")]
+    names = [
+        name
+        for record in found
+        for name in (
+            *record.terms.produces,
+            *artifacts.names_of_job(record.job_id, record.number),
+        )
+    ]
     return [
         *(row["job_number"] for row in tx.rows("all_dependents", chains=chains)),
         *(row["job_number"] for row in tx.rows("consumers", artifacts=records.listed(names))),
@@ -86,9 +95,11 @@ def _producers(tx: Transaction, found: Sequence[JobRecord]) -> list[tuple[str, C
         return []
     rows = tx.rows("producers", artifacts=records.listed(names))
     makers = {(row["artifact"], row["chain"]) for row in rows if row["chain"] > 0}
-    named = jobs.find_numbers(tx, [name[4:] for name in names if name.startswith("job:")])
-    for record in jobs.read(tx, list(named.values())):
-        makers.add((f"job:{record.job_id}", record.chain))
+    for name in names:
+        kind, _, job = name.partition(":")
+        if kind == "job" or kind in artifacts.NAMING_JOBS:
+            with contextlib.suppress(errors.NotFound):
+                makers.add((name, jobs.read_one(tx, job).chain))
     ends = jobs.chain_ends(tx, {chain for _, chain in makers})
     return [(name, ends[chain]) for name, chain in sorted(makers) if chain in ends]
 

@@ -16,7 +16,7 @@ def probe(scheduler: Scheduler) -> None:
     whats = scheduler.store.read(lambda tx: [row["what"] for row in tx.rows("watched")])
     changed = [what for what in whats if _may_have_come(scheduler, what)]
     if changed:
-        while scheduler.store.write(lambda tx: _admit(scheduler, tx, changed)) >= BATCH:
+        while scheduler.store.write(lambda tx: _admit(scheduler, tx, changed)):
             pass
 
 
@@ -30,10 +30,16 @@ def _may_have_come(scheduler: Scheduler, what: str) -> bool:
         return False
 
 
-def _admit(scheduler: Scheduler, tx: Transaction, whats: list[str]) -> int:
-    rows = tx.rows("watchers", whats=records.listed(whats), count=BATCH)
+def _admit(scheduler: Scheduler, tx: Transaction, whats: list[str]) -> bool:
+    """Let some of those who wait try; whether others may have more luck."""
+    tried = _watchers(tx, whats)
     chronicle = Chronicle(tx)
-    settle.settle(scheduler, tx, chronicle, admit=[row["job_number"] for row in rows])
+    settle.settle(scheduler, tx, chronicle, admit=tried)
     chronicle.write()
-    left = tx.rows("watchers", whats=records.listed(whats), count=BATCH)
-    return BATCH if rows and len(left) < len(rows) and left else 0
+    left = _watchers(tx, whats)
+    return bool(left) and left != tried
+
+
+def _watchers(tx: Transaction, whats: list[str]) -> set[int]:
+    rows = tx.rows("watchers", whats=records.listed(whats), count=BATCH)
+    return {row["job_number"] for row in rows}

@@ -80,7 +80,7 @@ def _followers(tx: Transaction, chains: Collection[int]) -> Iterable[int]:
 
 
 def _made_by(record: JobRecord) -> tuple[str, ...]:
-    return (*record.terms.produces, f"job:{record.job_id}", f"ask_save_patch:{record.job_id}")
+    return (*record.terms.produces, *artifacts.names_of_job(record.job_id, record.number))
 
 
 def _refuse(

@@ -7,7 +7,7 @@ call for webhooks. Jobs that are blocked by that have ended too, so it goes on u
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from headway.domain import events, retries, states
+from headway.domain import artifacts, events, retries, states
 from headway.domain.gates import after
 from headway.domain.jobs import Policy, RetryState
 from headway.domain.states import JobStatus
@@ -181,7 +181,7 @@ def _tell_consumers(tx: Transaction, final: Sequence[Ended]) -> set[int]:
     gone = [name for one in ran for name in one.record.terms.produces if name.startswith(MARKER)]
     if gone:
         tx.do("remove_markers", artifacts=records.listed(gone))
-    names = [*made, *lost, *(f"job:{job_id}" for job_id in _names(tx, final))]
+    names = [*made, *lost, *_names(tx, final)]
     return {
         row["job_number"] for row in tx.rows("waiting_consumers", artifacts=records.listed(names))
     }
@@ -197,12 +197,18 @@ def _markers(tx: Transaction, final: Sequence[Ended]) -> Iterable[dict[str, Any]
     ]
 
 
-def _names(tx: Transaction, final: Sequence[Ended]) -> set[str]:
-    """The ids under which these jobs may be needed: their own, and those of their chain."""
-    own = {one.record.job_id for one in final}
+def _names(tx: Transaction, final: Sequence[Ended]) -> list[str]:
+    """The artifacts that the success of these jobs is, under any name of their chain."""
+    own = {one.record.job_id: one.record.number for one in final}
     chains = {one.record.chain for one in final if one.record.retry_of is not None}
     links = tx.rows("chain_links", chains=records.listed(chains)) if chains else ()
-    return own | {row["job_id"] for row in links}
+    ids = own | {row["job_id"]: row["number"] for row in links}
+    if not tx.rows("needs_that_name_jobs", kinds=_NAMING_JOBS):
+        return [f"job:{job_id}" for job_id in ids]
+    return [name for one in ids.items() for name in artifacts.names_of_job(*one)]
+
+
+_NAMING_JOBS = records.listed(artifacts.NAMING_JOBS)
 
 
 def _free_locks(tx: Transaction, ended: Sequence[Ended]) -> None:

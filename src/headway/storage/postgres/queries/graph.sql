@@ -59,6 +59,11 @@ INSERT INTO produces (artifact, job_number) VALUES (:artifact, :job_number) ON C
 SELECT DISTINCT n.job_number FROM needs n JOIN jobs j ON j.number = n.job_number
 WHERE n.artifact = ANY (CAST(:artifacts AS text[])) AND j.status = 'WAITING_ON_DEPS';
 
+-- name: needs_that_name_jobs
+-- Whether anybody needs an artifact of these kinds, which name jobs. The semicolon follows the colon.
+SELECT 1 AS one FROM unnest(CAST(:kinds AS text[])) k (value)
+WHERE EXISTS (SELECT 1 FROM needs WHERE artifact >= k.value || ':' AND artifact < k.value || ';');
+
 -- name: consumers
 -- Jobs that need one of these artifacts.
 SELECT DISTINCT job_number, artifact FROM needs WHERE artifact = ANY (CAST(:artifacts AS text[]));
@@ -109,7 +114,8 @@ SELECT what FROM found WHERE what IS NOT NULL;
 
 -- name: watchers
 -- Some of the jobs that wait on these.
-SELECT DISTINCT job_number FROM watches WHERE what = ANY (CAST(:whats AS text[])) LIMIT :count;
+SELECT DISTINCT job_number FROM watches WHERE what = ANY (CAST(:whats AS text[]))
+ORDER BY job_number LIMIT :count;
 
 -- name: anything_watched
 -- Whether anything must be looked at.
