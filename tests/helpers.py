@@ -13,7 +13,7 @@ from headway.domain.requests import JobRequest
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.tokens import Principal, Role
 from headway.domain.workers import Abilities
-from headway.scheduler import dispatch
+from headway.scheduler import dispatch, leases
 from headway.scheduler import finish as finishing
 from headway.scheduler import submit as submitting
 from headway.scheduler.scheduler import Scheduler
@@ -65,6 +65,15 @@ def claim(
     return scheduler.store.write(lambda tx: dispatch.claim(scheduler, tx, request))
 
 
+def ask_lease(
+    scheduler: Scheduler, number: int, worker_id: str = WORKER
+) -> leases.Granted | leases.Denied:
+    """Ask to start a job that was only claimed."""
+    return scheduler.store.write(
+        lambda tx: leases.request(scheduler, tx, str(number), worker_id, None)
+    )
+
+
 def finish(
     scheduler: Scheduler,
     started: Started | Sequence[Started],
@@ -72,13 +81,13 @@ def finish(
     **outcome: Any,
 ) -> list[finishing.Answer]:
     """Report how jobs that one worker started have ended."""
-    leases = [one.lease for one in ([started] if isinstance(started, Started) else started)]
+    held = [one.lease for one in ([started] if isinstance(started, Started) else started)]
     reports = [
         finishing.Report(lease_id=lease.lease_id, outcome=Outcome(status=status, **outcome))
-        for lease in leases
+        for lease in held
         if lease is not None
     ]
-    workers = [lease.worker_id for lease in leases if lease is not None]
+    workers = [lease.worker_id for lease in held if lease is not None]
     worker_id = workers[0] if workers else WORKER
     return scheduler.store.write(lambda tx: finishing.finish(scheduler, tx, worker_id, reports))
 

@@ -1,12 +1,14 @@
 """The lease: claimed in one step or two, renewed, lost, and never taken by another."""
 
+from functools import partial
+
 import pytest
-from tests.helpers import WORKER, MovableClock, claim, finish, job, submit
+from tests.helpers import WORKER, MovableClock, ask_lease, claim, finish, job, submit
 
 from headway.domain import errors
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import leases, limit_control, timekeeper
+from headway.scheduler import leases, limit_control, recovery, timekeeper
 from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
@@ -20,12 +22,6 @@ def beat(scheduler: Scheduler, started: Started, worker_id: str = WORKER) -> Bea
     assert started.lease is not None
     beats = [Beat(lease_id=started.lease.lease_id, progress=0.5, message="half")]
     return scheduler.store.write(lambda tx: leases.heartbeat(scheduler, tx, worker_id, beats))[0]
-
-
-def ask_lease(scheduler: Scheduler, number: int, worker_id: str = WORKER) -> Granted | Denied:
-    return scheduler.store.write(
-        lambda tx: leases.request(scheduler, tx, str(number), worker_id, None)
-    )
 
 
 def test_two_steps_lead_to_a_running_job(scheduler: Scheduler) -> None:
@@ -149,3 +145,17 @@ def test_an_unknown_lease_is_not_found(scheduler: Scheduler) -> None:
     beats = [Beat(lease_id="01940000-0000-7000-8000-000000000000")]
     answers = scheduler.store.write(lambda tx: leases.heartbeat(scheduler, tx, WORKER, beats))
     assert isinstance(answers[0].error, errors.NotFound)
+
+
+def test_a_restart_gives_time_to_come_back_but_none_past_the_time_out(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler)
+    submit(scheduler, timeout_s=40)
+    free, bounded = claim(scheduler, 2)
+    clock.move(25)
+    recovery.recover(scheduler, lambda row: True, lambda run_ids: None)
+    for started, left_s in ((free, 30), (bounded, 15)):
+        assert started.lease is not None
+        lease = scheduler.store.read(partial(leases.view, lease_id=started.lease.lease_id))
+        assert (lease.expires_at - clock.now()).total_seconds() == left_s

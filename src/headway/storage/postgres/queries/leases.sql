@@ -71,8 +71,9 @@ ORDER BY job_number LIMIT :count;
 SELECT lease_id, job_number FROM leases WHERE worker_id = :worker_id AND job_number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: prolong_leases
--- After a restart, workers elsewhere get at least one time-to-live to come back.
-UPDATE leases SET expires_at = greatest(expires_at, :now + ttl_ms)
+-- After a restart, workers elsewhere get at least one time-to-live to come back, but never more
+-- than the job's own time-out.
+UPDATE leases SET expires_at = greatest(expires_at, least(:now + ttl_ms, coalesce(deadline, :now + ttl_ms)))
 WHERE worker_id <> ALL (CAST(:except_workers AS text[]));
 
 -- name: next_reservation_expiry

@@ -68,8 +68,9 @@ ORDER BY job_number LIMIT :count;
 SELECT lease_id, job_number FROM leases WHERE worker_id = :worker_id AND job_number IN (SELECT value FROM json_each(:numbers));
 
 -- name: prolong_leases
--- After a restart, workers elsewhere get at least one time-to-live to come back.
-UPDATE leases SET expires_at = max(expires_at, :now + ttl_ms)
+-- After a restart, workers elsewhere get at least one time-to-live to come back, but never more
+-- than the job's own time-out.
+UPDATE leases SET expires_at = max(expires_at, min(:now + ttl_ms, coalesce(deadline, :now + ttl_ms)))
 WHERE worker_id NOT IN (SELECT value FROM json_each(:except_workers));
 
 -- name: next_reservation_expiry
