@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.helpers import MovableClock, claim, finish, submit
+from tests.helpers import MovableClock, ask_lease, claim, finish, submit
 from tests.scheduler.asking import submit_all
 
 from headway.domain import errors
 from headway.domain.jobs import Lane
 from headway.scheduler import explain, limit_control
+from headway.scheduler.leases import Denied, Granted
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.transaction import Transaction
 
@@ -93,6 +94,45 @@ def test_a_starved_job_gets_what_comes_free(scheduler: Scheduler, clock: Movable
     assert numbers(scheduler) == []
     finish(scheduler, running[9:])
     assert numbers(scheduler) == [11]
+
+
+def test_a_lease_is_denied_from_what_a_starved_job_keeps_back(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    put(scheduler, "capacity", 10)
+    for _ in range(10):
+        submit(scheduler)
+    running = claim(scheduler, 10)
+    submit(scheduler, cost_units=10)
+    assert numbers(scheduler) == []
+    clock.move(301)
+    submit(scheduler, "small")
+    claim(scheduler, lease=False, job_types=("small",))
+    finish(scheduler, running[:9])
+    denied = ask_lease(scheduler, 12)
+    assert isinstance(denied, Denied)
+    assert denied.reason == "capacity: used 1 + 10 kept for a starved job + 1 > 10"
+    finish(scheduler, running[9:])
+    assert numbers(scheduler) == [11]
+
+
+def test_a_starved_job_that_is_claimed_gets_its_lease_before_others_start(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    put(scheduler, "capacity", 10)
+    for _ in range(10):
+        submit(scheduler)
+    running = claim(scheduler, 10)
+    submit(scheduler, "large", cost_units=10)
+    claim(scheduler, lease=False)
+    assert isinstance(ask_lease(scheduler, 11), Denied)
+    for _ in range(6):  # its worker asks again and again, as it was told to
+        clock.move(55)
+        assert isinstance(ask_lease(scheduler, 11), Denied)
+    submit(scheduler, "small")
+    finish(scheduler, running)
+    assert numbers(scheduler) == []
+    assert isinstance(ask_lease(scheduler, 11), Granted)
 
 
 def test_without_starvation_small_jobs_go_first(scheduler: Scheduler) -> None:

@@ -13,7 +13,7 @@ from headway.domain.leases import Lease, LeaseState
 from headway.domain.limits import Room
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
-from headway.scheduler import admit, finish, settle, start
+from headway.scheduler import admit, finish, settle, start, starvation
 from headway.scheduler.endings import Ended
 from headway.scheduler.facts import gather
 from headway.scheduler.picking import Candidate, ClaimRequest
@@ -125,7 +125,7 @@ def _reason_to_deny(
     if closed is not None:
         return closed.kind, closed.detail, 1.0
     lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
-    rooms = limits.rooms(tx, scheduler.concurrency)
+    rooms = starvation.rooms_for(scheduler, tx, record.number)
     uses = scheduler.concurrency.uses(lane)
     if closed := limits_gate.check(uses, rooms):
         return (

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 import msgspec
 
 from headway.domain import states
-from headway.domain.gates import Closed
-from headway.domain.gates import limits as limits_gate
 from headway.domain.jobs import Lane
 from headway.domain.workers import Abilities
-from headway.scheduler import admit, dedup
+from headway.scheduler import admit, dedup, starvation
 from headway.scheduler.facts import Facts
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, limits
@@ -21,8 +19,6 @@ from headway.storage.transaction import Transaction
 MOST_PER_CLAIM = 1000
 MOST_REFUSED = 1000
 """How many lock waiters one claim sends to wait before it answers."""
-
-MOST_STARVED = 100
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,26 +128,15 @@ class Picker:
         """Jobs that a limit has starved start first, or keep back what they need."""
         if not self._request.lease or self._request.only_job is not None:
             return []
-        before = self._tx.now_ms - int(self._scheduler.rules.starvation_s * 1000)
-        heads = self._tx.values(Head, "starved_jobs", before=before, count=MOST_STARVED)
-        every_lane = jobs.lanes(self._tx, {job.lane_id for job in heads}) if heads else {}
         startable = []
-        for job in heads:
-            candidate = Candidate(job=job, lane=every_lane[job.lane_id])
+        for starved in starvation.starved(self._scheduler, self._tx):
+            candidate = Candidate(job=starved.job, lane=starved.lane)
             uses = self._uses_of(candidate)
-            closed = limits_gate.check(uses, self._rooms)
-            if closed is not None:
-                self._keep_back(uses, closed)
-            elif job.lane_id in lanes and job.status is states.QUEUED:
+            if starved.keep_back(uses, self._rooms):
+                self._left.update((name, self._rooms[name].left) for name in uses)
+            elif starved.job.lane_id in lanes and starved.job.status is states.QUEUED:
                 startable.append(candidate)
         return startable
-
-    def _keep_back(self, uses: Mapping[str, int], closed: Closed) -> None:
-        """Of the limits that are full, what the job needs; nothing for one that can never fit."""
-        for name, amount in uses.items():
-            if not closed.forever and not self._rooms[name].has_space(amount):
-                self._rooms[name] = self._rooms[name].keep_back(amount)
-                self._left[name] = self._rooms[name].left
 
     def _in_order(self, lanes: Mapping[int, Lane]) -> Iterator[Candidate]:
         if self._request.only_job is not None:
