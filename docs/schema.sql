@@ -263,6 +263,7 @@ CREATE TABLE pauses (
 
 CREATE TABLE workers (
     worker_id       TEXT PRIMARY KEY,
+    token_id        TEXT,
     host            TEXT NOT NULL,
     pid             INTEGER NOT NULL,
     process_started TEXT NOT NULL,

@@ -24,7 +24,9 @@ def test_a_token_says_who_asks(scheduler: Scheduler) -> None:
     token = make(scheduler)
     assert token.token is not None
     assert token.token.startswith("hw_")
-    assert who(scheduler, token.token) == Principal(name="ci", role=Role.SUBMIT)
+    assert who(scheduler, token.token) == Principal(
+        name="ci", role=Role.SUBMIT, token_id=token.token_id
+    )
 
 
 def test_nobody_is_known_by_another_text(scheduler: Scheduler) -> None:

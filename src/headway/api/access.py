@@ -41,3 +41,12 @@ def check_change(tx: Transaction, principal: Principal, reference: str) -> None:
     record = jobs.read_one(tx, reference)
     if jobs.lanes(tx, [record.lane_id])[record.lane_id].job_type == COMMAND:
         raise errors.Forbidden(ADMINS_ONLY)
+
+
+def check_worker(tx: Transaction, principal: Principal, worker_id: str) -> None:
+    """A worker belongs to the token that used its id first; only an admin may speak for others."""
+    if principal.may(Role.ADMIN):
+        return
+    owner = tx.row("owner_of_worker", worker_id=worker_id)
+    if owner is not None and owner["token_id"] != principal.token_id:
+        raise errors.ForeignWorker(worker_id)

@@ -1,252 +1,35 @@
 """Operations of workers: claim, prepare, lease, heartbeat, release."""
 
-from datetime import datetime
 from typing import Any
 
-import msgspec
-
+from headway.api import access
+from headway.api.lease_shapes import (
+    HeartbeatAnswer,
+    HeartbeatBody,
+    Heartbeats,
+    ItemAnswer,
+    ItemAnswers,
+    LeaseAnswer,
+    LeaseBody,
+    ReleaseAnswer,
+    ReleaseBody,
+    ReleaseItem,
+    Releases,
+    WorkerBody,
+)
 from headway.api.operation import Answered, Call, Nothing, operation
 from headway.domain import errors
 from headway.domain.jobs import Job
 from headway.domain.leases import Lease
-from headway.domain.requests import FLAGS, check_name, check_seconds
+from headway.domain.requests import check_number, check_seconds
 from headway.domain.runs import Outcome, RunStatus
-from headway.domain.states import JobStatus
 from headway.domain.tokens import Role
-from headway.domain.workers import Abilities
-from headway.scheduler import dispatch, finish, leases
-from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler import finish, leases
 from headway.scheduler.leases import Beat, Denied
-from headway.scheduler.start import Started
-from headway.storage import codec, jobs, workers
+from headway.storage import codec, jobs
 from headway.storage.transaction import Transaction
 
-LONGEST_WAIT_S = 60.0
 MOST_ITEMS = 10_000
-LARGEST_NUMBER = 2**31 - 1
-
-
-class ClaimBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who asks for jobs, of which kind, and how long to wait for some."""
-
-    worker_id: str
-    queues: tuple[str, ...] | None = None
-    job_types: tuple[str, ...] | None = None
-    capabilities: tuple[str, ...] = ()
-    constraints: dict[str, bool] = msgspec.field(default_factory=dict)
-    max_cost_units: int | None = None
-    max_jobs: int = 1
-    wait_s: float = 0.0
-    lease: bool = False
-    ttl_s: float | None = None
-    slots: int | None = None
-    host: str | None = None
-    pid: int | None = None
-    process_started: str | None = None
-
-
-class ClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A job for a worker; in the two-step form it has no lease yet."""
-
-    job: Job
-    lease: Lease | None
-    run_id: str | None
-
-
-class Claimed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a claim got, and how long it had waited before the leases were granted."""
-
-    jobs: list[ClaimedJob]
-    waited_ms: int = 0
-
-
-class WorkerBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which worker speaks."""
-
-    worker_id: str
-
-
-class LeaseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A request to start a claimed job."""
-
-    job_id: str
-    worker_id: str
-    ttl_s: float | None = None
-
-
-class LeaseAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Granted with a lease, or denied with a time to come back."""
-
-    approved: bool
-    lease: Lease | None = None
-    run_id: str | None = None
-    retry_after_ms: int | None = None
-    reason: str | None = None
-
-
-class HeartbeatItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A sign of life for one lease."""
-
-    lease_id: str
-    progress: float | None = None
-    message: str | None = None
-
-
-class HeartbeatBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A sign of life."""
-
-    worker_id: str
-    progress: float | None = None
-    message: str | None = None
-
-
-class Heartbeats(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Signs of life for many leases."""
-
-    worker_id: str
-    items: list[HeartbeatItem]
-
-
-class HeartbeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """How long the lease lasts now, and whether the run should end."""
-
-    expires_at: datetime
-    cancel_requested: bool
-    force: bool = False
-
-
-class ReleaseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a run ended. `status` takes the words of runs, and SUCCEEDED for COMPLETED."""
-
-    worker_id: str
-    status: str
-    result: Any = None
-    error: str | None = None
-    exit_code: int | None = None
-    artifacts: tuple[str, ...] = ()
-    retry: bool = True
-
-
-class ReleaseItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one of many runs ended."""
-
-    lease_id: str
-    status: str
-    result: Any = None
-    error: str | None = None
-    exit_code: int | None = None
-    artifacts: tuple[str, ...] = ()
-    retry: bool = True
-
-
-class Releases(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How many runs ended."""
-
-    worker_id: str
-    items: list[ReleaseItem]
-
-
-class ReleaseAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The job's end."""
-
-    job_status: JobStatus
-
-
-class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer for one of many: ok, or the code of what was wrong."""
-
-    lease_id: str
-    ok: bool
-    code: str | None = None
-    detail: str | None = None
-    expires_at: datetime | None = None
-    cancel_requested: bool | None = None
-    force: bool | None = None
-    job_status: JobStatus | None = None
-
-
-class ItemAnswers(msgspec.Struct, frozen=True, kw_only=True):
-    """The answers, in the order in which the items were given."""
-
-    items: list[ItemAnswer]
-
-
-def read_claim(body: ClaimBody) -> ClaimRequest:
-    """A claim's body as the dispatcher takes it."""
-    check_name("worker_id", body.worker_id)
-    check_seconds("ttl_s", body.ttl_s, zero=False)
-    check_seconds("wait_s", body.wait_s)
-    if not 1 <= body.max_jobs <= dispatch.MOST_PER_CLAIM:
-        raise errors.InvalidRequest(
-            "max_jobs", f"{body.max_jobs} is not between 1 and {dispatch.MOST_PER_CLAIM}"
-        )
-    for field in ("slots", "pid", "max_cost_units"):
-        _check_number(field, getattr(body, field))
-    for field in ("host", "process_started"):
-        check_name(field, getattr(body, field))
-    for field in ("queues", "job_types", "capabilities"):
-        for word in getattr(body, field) or ():
-            check_name(field, word)
-    flags = [FLAGS.get(flag, flag) for flag, given in body.constraints.items() if given]
-    return ClaimRequest(
-        worker_id=body.worker_id,
-        abilities=Abilities(
-            queues=body.queues,
-            job_types=body.job_types,
-            capabilities=(*body.capabilities, *flags),
-            max_cost_units=body.max_cost_units,
-        ),
-        max_jobs=body.max_jobs,
-        lease=body.lease,
-        ttl_s=body.ttl_s,
-    )
-
-
-def _check_number(field: str, value: int | None) -> None:
-    if value is not None and abs(value) > LARGEST_NUMBER:
-        raise errors.InvalidRequest(field, f"{value} is more than {LARGEST_NUMBER}")
-
-
-def register(tx: Transaction, body: ClaimBody, request: ClaimRequest) -> None:
-    """A claim is also the way in which a worker makes itself known."""
-    workers.see(
-        tx,
-        worker_id=body.worker_id,
-        host=body.host or "unknown",
-        pid=body.pid or 0,
-        process_started=body.process_started or "",
-        built_in=False,
-        abilities=request.abilities,
-        slots=body.slots or body.max_jobs,
-    )
-
-
-def claimed(tx: Transaction, started: list[Started]) -> Claimed:
-    """Claimed jobs as they are shown."""
-    views = {job.number: job for job in jobs.views(tx, [one.number for one in started])}
-    return Claimed(
-        jobs=[
-            ClaimedJob(
-                job=views[one.number],
-                lease=one.lease,
-                run_id=one.lease.lease_id if one.lease else None,
-            )
-            for one in started
-        ]
-    )
-
-
-@operation("POST", "/api/claims", Role.WORK, body=ClaimBody, answer=Claimed, also=(204,))
-def claim(call: Call[ClaimBody, Nothing]) -> Any:
-    """Take jobs to work on; waits up to `wait_s` for some, 204 if there are none."""
-    request = read_claim(call.body)
-
-    def work(tx: Transaction) -> Answered:
-        register(tx, call.body, request)
-        got = dispatch.claim(call.scheduler, tx, request)
-        return Answered(claimed(tx, got), 200) if got else Answered(None, 204)
-
-    return call.scheduler.store.write_later(work)
 
 
 @operation("POST", "/api/jobs/{id}/preparing", Role.WORK, body=WorkerBody, answer=Job)
@@ -254,6 +37,7 @@ def preparing(call: Call[WorkerBody, Nothing]) -> Any:
     """The worker sets up its runtime for a job it has claimed."""
 
     def work(tx: Transaction) -> Job:
+        _check(call, tx)
         number = leases.prepare(call.scheduler, tx, call.path["id"], call.body.worker_id)
         return jobs.views(tx, [number])[0]
 
@@ -268,6 +52,7 @@ def request_lease(call: Call[LeaseBody, Nothing]) -> Any:
     check_seconds("ttl_s", call.body.ttl_s, zero=False)
 
     def work(tx: Transaction) -> Answered:
+        _check(call, tx)
         answer = leases.request(
             call.scheduler, tx, call.body.job_id, call.body.worker_id, call.body.ttl_s
         )
@@ -285,7 +70,13 @@ def request_lease(call: Call[LeaseBody, Nothing]) -> Any:
 @operation("GET", "/api/leases/{id}", Role.WORK, answer=Lease)
 def get_lease(call: Call[Nothing, Nothing]) -> Lease:
     """A lease, live or over."""
-    return call.scheduler.store.read(lambda tx: leases.view(tx, call.path["id"]))
+
+    def work(tx: Transaction) -> Lease:
+        lease = leases.view(tx, call.path["id"])
+        access.check_worker(tx, call.principal, lease.worker_id)
+        return lease
+
+    return call.scheduler.store.read(work)
 
 
 @operation(
@@ -297,6 +88,7 @@ def heartbeat(call: Call[HeartbeatBody, Nothing]) -> Any:
     beat = _beat(call.path["id"], body.progress, body.message)
 
     def work(tx: Transaction) -> HeartbeatAnswer:
+        _check(call, tx)
         answer = leases.heartbeat(call.scheduler, tx, body.worker_id, [beat])[0]
         if answer.error is not None:
             raise answer.error
@@ -317,6 +109,7 @@ def heartbeats(call: Call[Heartbeats, Nothing]) -> Any:
     beats = [_beat(item.lease_id, item.progress, item.message) for item in call.body.items]
 
     def work(tx: Transaction) -> ItemAnswers:
+        _check(call, tx)
         answers = leases.heartbeat(call.scheduler, tx, call.body.worker_id, beats)
         return ItemAnswers(
             items=[
@@ -342,6 +135,7 @@ def release(call: Call[ReleaseBody, Nothing]) -> Any:
     report = _report(call, call.path["id"], call.body)
 
     def work(tx: Transaction) -> ReleaseAnswer:
+        _check(call, tx)
         answer = finish.finish(call.scheduler, tx, call.body.worker_id, [report])[0]
         if answer.error is not None:
             raise answer.error
@@ -358,6 +152,7 @@ def releases(call: Call[Releases, Nothing]) -> Any:
     reports = [_report(call, item.lease_id, item) for item in call.body.items]
 
     def work(tx: Transaction) -> ItemAnswers:
+        _check(call, tx)
         answers = finish.finish(call.scheduler, tx, call.body.worker_id, reports)
         return ItemAnswers(
             items=[
@@ -369,6 +164,10 @@ def releases(call: Call[Releases, Nothing]) -> Any:
         )
 
     return call.scheduler.store.write_later(work)
+
+
+def _check(call: Call[Any, Any], tx: Transaction) -> None:
+    access.check_worker(tx, call.principal, call.body.worker_id)
 
 
 def _check_count(count: int) -> None:
@@ -396,7 +195,7 @@ WORDS = {
 def _report(call: Call[Any, Any], lease_id: str, body: ReleaseBody | ReleaseItem) -> finish.Report:
     if body.status.upper() not in WORDS:
         raise errors.InvalidRequest("status", f"{body.status!r} is not one of {', '.join(WORDS)}")
-    _check_number("exit_code", body.exit_code)
+    check_number("exit_code", body.exit_code)
     if body.result is not None:
         size = len(codec.dump(body.result))
         if size > call.scheduler.rules.largest_result:

@@ -21,6 +21,7 @@ ROOMS = (
     "groups",
     "webhooks",
     "reservations",
+    "claims",
     "leases",
     "workers",
     "limits",

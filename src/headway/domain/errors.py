@@ -14,7 +14,7 @@ HeadwayError
 │   └── NotAwaitingApproval
 ├── Unauthorized       who are you?                             401, exit 1
 ├── Forbidden          you may not                              403, exit 1
-│   └── ForeignLease
+│   └── ForeignLease  ForeignWorker
 ├── TooLarge           more than the limit                      413, exit 2
 ├── WaitedTooLong      a direct request found no slot in time   504, exit 1
 ├── HandlerFailed      a direct request's handler raised        500, exit 1
@@ -342,6 +342,18 @@ class ForeignLease(Forbidden):
 
     def __init__(self, lease_id: str) -> None:
         super().__init__(f"lease {lease_id} belongs to another worker")
+
+
+class ForeignWorker(Forbidden):
+    """The worker_id belongs to another token."""
+
+    code = "foreign_worker"
+
+    def __init__(self, worker_id: str) -> None:
+        super().__init__(
+            f"worker_id {worker_id!r} was first used with another token; "
+            "use that token, or choose a worker_id of your own"
+        )
 
 
 class TooLarge(HeadwayError):

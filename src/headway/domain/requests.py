@@ -32,6 +32,7 @@ FLAGS = {
 
 NAME = re.compile(r"[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,198}[^\s\x00-\x1f\x7f])?")
 LONGEST_TIME_S = 10 * 366 * 86400.0
+LARGEST_NUMBER = 2**31 - 1
 
 
 class AfterRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -125,6 +126,12 @@ def check_name(field: str, value: str | None) -> None:
         raise errors.InvalidRequest(
             field, "must be 1 to 200 printable characters, with no space at the ends"
         )
+
+
+def check_number(field: str, value: int | None) -> None:
+    """A whole number that every database takes."""
+    if value is not None and abs(value) > LARGEST_NUMBER:
+        raise errors.InvalidRequest(field, f"{value} is more than {LARGEST_NUMBER}")
 
 
 def check_seconds(field: str, value: float | None, *, zero: bool = True) -> None:

@@ -40,6 +40,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     role: Role
+    token_id: str | None = None
 
     def may(self, role: Role) -> bool:
         """Whether the principal's role includes this one."""

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from headway.api import table
-from headway.api.leases import ClaimBody
+from headway.api.lease_shapes import ClaimBody
 from headway.api.operation import Operation
 from headway.domain import errors
 from headway.domain.errors import HeadwayError
@@ -122,7 +122,7 @@ class Application:
             role, page = special
             if not principal.may(role):
                 raise errors.Forbidden(f"this needs the role {role}, yours is {principal.role}")
-            return await page(self, exchange)
+            return await page(self, exchange, principal)
         return await self._operate(exchange, principal)
 
     async def _operate(self, exchange: Exchange, principal: Principal) -> None:
@@ -153,14 +153,14 @@ class Application:
         body = b"" if status == 204 else msgspec.json.encode(value)
         await exchange.answer(status, body)
 
-    async def _claim(self, exchange: Exchange) -> None:
+    async def _claim(self, exchange: Exchange, principal: Principal) -> None:
         body = table.decode(await exchange.body(self._limit(exchange.path)), ClaimBody)
-        got = await self._unless_gone(exchange, self._claims.claim(body))
+        got = await self._unless_gone(exchange, self._claims.claim(principal, body))
         await (
             exchange.answer(204) if got is None else exchange.answer(200, msgspec.json.encode(got))
         )
 
-    async def _run_direct(self, exchange: Exchange) -> None:
+    async def _run_direct(self, exchange: Exchange, principal: Principal) -> None:
         if self.state.stopping:
             raise errors.Stopping()
         job_type = exchange.path.removeprefix("/api/direct/")
@@ -188,7 +188,7 @@ class Application:
         )
         await exchange.answer(200 if report.ready else 503, msgspec.json.encode(report))
 
-    async def _show_metrics(self, exchange: Exchange) -> None:
+    async def _show_metrics(self, exchange: Exchange, principal: Principal) -> None:
         text = await asyncio.to_thread(self._metrics.render)
         await exchange.answer(200, text, b"text/plain; version=0.0.4; charset=utf-8")
 
@@ -201,14 +201,15 @@ class Application:
     async def _dashboard(self, exchange: Exchange) -> None:
         await exchange.answer(200, dashboard.page(), b"text/html; charset=utf-8", dashboard.HEADERS)
 
-    async def _event_stream(self, exchange: Exchange) -> None:
+    async def _event_stream(self, exchange: Exchange, principal: Principal) -> None:
         await self._streams.events(exchange)
 
-    async def _logs(self, exchange: Exchange) -> None:
+    async def _logs(self, exchange: Exchange, principal: Principal) -> None:
         await self._streams.logs(exchange)
 
 
 Page = Callable[[Application, Exchange], Awaitable[None]]
+Special = Callable[[Application, Exchange, Principal], Awaitable[None]]
 
 _OPEN_PAGES: dict[str, Page] = {
     "/": Application._dashboard,
@@ -219,7 +220,7 @@ _OPEN_PAGES: dict[str, Page] = {
 }
 
 
-def _special(exchange: Exchange) -> tuple[Role, Page] | None:
+def _special(exchange: Exchange) -> tuple[Role, Special] | None:
     """What is not one question and one answer."""
     method, path = exchange.method, exchange.path
     if method == "POST" and path == "/api/claims":

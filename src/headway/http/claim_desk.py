@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from headway.api.leases import ClaimBody, Claimed, claimed, read_claim, register
+from headway.api.claims import claimed, read_claim, register
+from headway.api.lease_shapes import ClaimBody, Claimed
 from headway.domain import errors
+from headway.domain.tokens import Principal
 from headway.domain.workers import Abilities
 from headway.scheduler import dispatch
 from headway.scheduler.dispatch import ClaimRequest
@@ -30,12 +32,16 @@ log = logging.getLogger("headway.http")
 
 @dataclass(eq=False)
 class _Waiter:
+    principal: Principal
     body: ClaimBody
     request: ClaimRequest
     answer: "asyncio.Future[Claimed | None]"
     came: float = field(default_factory=time.monotonic)
     known: bool = False
     leaving: bool = False
+
+
+_Answer = Claimed | errors.HeadwayError
 
 
 class ClaimDesk:
@@ -78,11 +84,12 @@ class ClaimDesk:
             if not waiter.answer.done():
                 waiter.answer.set_result(None)
 
-    async def claim(self, body: ClaimBody) -> Claimed | None:
+    async def claim(self, principal: Principal, body: ClaimBody) -> Claimed | None:
         """Jobs for a worker, or None if there are none within its time."""
         if not self.open:
             raise errors.Stopping()
-        waiter = _Waiter(body, read_claim(body), asyncio.get_running_loop().create_future())
+        answer = asyncio.get_running_loop().create_future()
+        waiter = _Waiter(principal, body, read_claim(body), answer)
         self._new.append(waiter)
         self._poke.set()
         try:
@@ -132,12 +139,14 @@ class ClaimDesk:
             got = answers.get(waiter)
             if waiter.answer.done():
                 continue
-            if got is not None or waiter.leaving or waiter.body.wait_s <= 0:
+            if isinstance(got, errors.HeadwayError):
+                waiter.answer.set_exception(got)
+            elif got is not None or waiter.leaving or waiter.body.wait_s <= 0:
                 waiter.answer.set_result(got)
             else:
                 self._waiting[waiter] = None
 
-    async def _ask(self, waiters: list[_Waiter]) -> dict[_Waiter, Claimed]:
+    async def _ask(self, waiters: list[_Waiter]) -> dict[_Waiter, _Answer]:
         asked = time.monotonic()
         work = self._scheduler.store.write_later(lambda tx: self._claim_all(tx, waiters))
         answers = await awaiting(work)
@@ -145,18 +154,24 @@ class ClaimDesk:
             waiter.known = True
         return {
             waiter: msgspec.structs.replace(got, waited_ms=int((asked - waiter.came) * 1000))
+            if isinstance(got, Claimed)
+            else got
             for waiter, got in answers.items()
         }
 
-    def _claim_all(self, tx: Transaction, waiters: list[_Waiter]) -> dict[_Waiter, Claimed]:
+    def _claim_all(self, tx: Transaction, waiters: list[_Waiter]) -> dict[_Waiter, _Answer]:
         lanes = [records.lane(row) for row in tx.rows("ready_lanes")]
         empty_handed: set[Abilities] = set()
-        answers: dict[_Waiter, Claimed] = {}
+        answers: dict[_Waiter, _Answer] = {}
         for waiter in waiters:
             if waiter.leaving:
                 continue
             if not waiter.known:
-                register(tx, waiter.body, waiter.request)
+                try:
+                    register(tx, waiter.principal, waiter.body, waiter.request)
+                except errors.Forbidden as error:  # its own trouble, not that of the others
+                    answers[waiter] = error
+                    continue
             wanted = waiter.request.abilities
             if wanted in empty_handed or all(wanted.refusal(lane) for lane in lanes):
                 continue

@@ -7,7 +7,7 @@ import msgspec
 
 from headway import __version__
 from headway.api import table as _table  # noqa: F401  (fills OPERATIONS)
-from headway.api.leases import ClaimBody, Claimed
+from headway.api.lease_shapes import ClaimBody, Claimed
 from headway.api.operation import OPERATIONS, Nothing, Operation
 from headway.domain.answers import DirectAnswer
 from headway.domain.requests import DirectBody

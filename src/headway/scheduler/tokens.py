@@ -39,4 +39,6 @@ def revoke(tx: Transaction, token_id: str) -> Token:
 def principal_of(tx: Transaction, token: str) -> Principal | None:
     """Who shows this token, if it is one of ours and still good."""
     found = tokens.by_digest(tx, digest(token))
-    return Principal(name=found.name, role=found.role) if found else None
+    if found is None:
+        return None
+    return Principal(name=found.name, role=found.role, token_id=found.token_id)

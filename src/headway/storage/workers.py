@@ -20,11 +20,13 @@ def see(
     built_in: bool,
     abilities: Abilities,
     slots: int,
+    token_id: str | None = None,
 ) -> None:
-    """A worker says that it is there."""
+    """A worker says that it is there; a new one belongs to this token from then on."""
     tx.do(
         "see_worker",
         worker_id=worker_id,
+        token_id=token_id,
         host=host,
         pid=pid,
         process_started=process_started,

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import msgspec
 
-from headway.api.leases import (
+from headway.api.lease_shapes import (
     ClaimBody,
     Claimed,
     ClaimedJob,

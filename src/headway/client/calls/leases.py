@@ -1,6 +1,6 @@
 """Calls of workers: claim, prepare, lease, heartbeat, release."""
 
-from headway.api.leases import (
+from headway.api.lease_shapes import (
     ClaimBody,
     Claimed,
     HeartbeatAnswer,

@@ -266,8 +266,10 @@ CREATE TABLE pauses (
     PRIMARY KEY (queue, job_type)
 );
 
+-- Each belongs to the token that used it first.
 CREATE TABLE workers (
     worker_id       TEXT COLLATE "C" PRIMARY KEY,
+    token_id        TEXT,
     host            TEXT NOT NULL,
     pid             BIGINT NOT NULL,
     process_started TEXT NOT NULL,

@@ -264,8 +264,10 @@ CREATE TABLE pauses (
     PRIMARY KEY (queue, job_type)
 ) WITHOUT ROWID;
 
+-- Each belongs to the token that used it first.
 CREATE TABLE workers (
     worker_id       TEXT PRIMARY KEY,
+    token_id        TEXT,
     host            TEXT NOT NULL,
     pid             INTEGER NOT NULL,
     process_started TEXT NOT NULL,

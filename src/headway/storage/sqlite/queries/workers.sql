@@ -1,10 +1,14 @@
 -- name: see_worker
--- A worker says that it is there.
-INSERT INTO workers (worker_id, host, pid, process_started, built_in, abilities, slots, first_seen, last_seen)
-VALUES (:worker_id, :host, :pid, :process_started, :built_in, :abilities, :slots, :now, :now)
+-- A worker says that it is there; whose it is never changes.
+INSERT INTO workers (worker_id, token_id, host, pid, process_started, built_in, abilities, slots, first_seen, last_seen)
+VALUES (:worker_id, :token_id, :host, :pid, :process_started, :built_in, :abilities, :slots, :now, :now)
 ON CONFLICT (worker_id) DO UPDATE SET host = excluded.host, pid = excluded.pid,
     process_started = excluded.process_started, abilities = excluded.abilities, slots = excluded.slots,
     last_seen = excluded.last_seen;
+
+-- name: owner_of_worker
+-- The token that used a worker first.
+SELECT token_id FROM workers WHERE worker_id = :worker_id;
 
 -- name: touch_worker
 -- A worker was heard of.

@@ -1,0 +1,91 @@
+"""The operation of workers that asks for jobs."""
+
+from typing import Any
+
+from headway.api import access
+from headway.api.lease_shapes import ClaimBody, Claimed, ClaimedJob
+from headway.api.operation import Answered, Call, Nothing, operation
+from headway.domain import errors
+from headway.domain.requests import FLAGS, check_name, check_number, check_seconds
+from headway.domain.tokens import Principal, Role
+from headway.domain.workers import Abilities
+from headway.scheduler import dispatch
+from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler.start import Started
+from headway.storage import jobs, workers
+from headway.storage.transaction import Transaction
+
+
+def read_claim(body: ClaimBody) -> ClaimRequest:
+    """A claim's body as the dispatcher takes it."""
+    check_name("worker_id", body.worker_id)
+    check_seconds("ttl_s", body.ttl_s, zero=False)
+    check_seconds("wait_s", body.wait_s)
+    if not 1 <= body.max_jobs <= dispatch.MOST_PER_CLAIM:
+        raise errors.InvalidRequest(
+            "max_jobs", f"{body.max_jobs} is not between 1 and {dispatch.MOST_PER_CLAIM}"
+        )
+    for field in ("slots", "pid", "max_cost_units"):
+        check_number(field, getattr(body, field))
+    for field in ("host", "process_started"):
+        check_name(field, getattr(body, field))
+    for field in ("queues", "job_types", "capabilities"):
+        for word in getattr(body, field) or ():
+            check_name(field, word)
+    flags = [FLAGS.get(flag, flag) for flag, given in body.constraints.items() if given]
+    return ClaimRequest(
+        worker_id=body.worker_id,
+        abilities=Abilities(
+            queues=body.queues,
+            job_types=body.job_types,
+            capabilities=(*body.capabilities, *flags),
+            max_cost_units=body.max_cost_units,
+        ),
+        max_jobs=body.max_jobs,
+        lease=body.lease,
+        ttl_s=body.ttl_s,
+    )
+
+
+def register(tx: Transaction, principal: Principal, body: ClaimBody, request: ClaimRequest) -> None:
+    """A claim is also the way in which a worker makes itself known."""
+    access.check_worker(tx, principal, body.worker_id)
+    workers.see(
+        tx,
+        worker_id=body.worker_id,
+        host=body.host or "unknown",
+        pid=body.pid or 0,
+        process_started=body.process_started or "",
+        built_in=False,
+        abilities=request.abilities,
+        slots=body.slots or body.max_jobs,
+        token_id=principal.token_id,
+    )
+
+
+def claimed(tx: Transaction, started: list[Started]) -> Claimed:
+    """Claimed jobs as they are shown."""
+    views = {job.number: job for job in jobs.views(tx, [one.number for one in started])}
+    return Claimed(
+        jobs=[
+            ClaimedJob(
+                job=views[one.number],
+                lease=one.lease,
+                run_id=one.lease.lease_id if one.lease else None,
+            )
+            for one in started
+        ]
+    )
+
+
+@operation("POST", "/api/claims", Role.WORK, body=ClaimBody, answer=Claimed, also=(204,))
+def claim(call: Call[ClaimBody, Nothing]) -> Any:
+    """Take jobs to work on; waits up to `wait_s` for some, 204 if there are none."""
+    request = read_claim(call.body)
+
+    def work(tx: Transaction) -> Answered:
+        register(tx, call.principal, call.body, request)
+        got = dispatch.claim(call.scheduler, tx, request)
+        return Answered(claimed(tx, got), 200) if got else Answered(None, 204)
+
+    return call.scheduler.store.write_later(work)

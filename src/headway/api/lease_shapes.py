@@ -1,0 +1,155 @@
+"""What workers and the server say to each other: the bodies and answers of the worker protocol."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from headway.domain.jobs import Job
+from headway.domain.leases import Lease
+from headway.domain.states import JobStatus
+
+
+class ClaimBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who asks for jobs, of which kind, and how long to wait for some."""
+
+    worker_id: str
+    queues: tuple[str, ...] | None = None
+    job_types: tuple[str, ...] | None = None
+    capabilities: tuple[str, ...] = ()
+    constraints: dict[str, bool] = msgspec.field(default_factory=dict)
+    max_cost_units: int | None = None
+    max_jobs: int = 1
+    wait_s: float = 0.0
+    lease: bool = False
+    ttl_s: float | None = None
+    slots: int | None = None
+    host: str | None = None
+    pid: int | None = None
+    process_started: str | None = None
+
+
+class ClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A job for a worker; in the two-step form it has no lease yet."""
+
+    job: Job
+    lease: Lease | None
+    run_id: str | None
+
+
+class Claimed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a claim got, and how long it had waited before the leases were granted."""
+
+    jobs: list[ClaimedJob]
+    waited_ms: int = 0
+
+
+class WorkerBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which worker speaks."""
+
+    worker_id: str
+
+
+class LeaseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request to start a claimed job."""
+
+    job_id: str
+    worker_id: str
+    ttl_s: float | None = None
+
+
+class LeaseAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Granted with a lease, or denied with a time to come back."""
+
+    approved: bool
+    lease: Lease | None = None
+    run_id: str | None = None
+    retry_after_ms: int | None = None
+    reason: str | None = None
+
+
+class HeartbeatItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A sign of life for one lease."""
+
+    lease_id: str
+    progress: float | None = None
+    message: str | None = None
+
+
+class HeartbeatBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A sign of life."""
+
+    worker_id: str
+    progress: float | None = None
+    message: str | None = None
+
+
+class Heartbeats(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Signs of life for many leases."""
+
+    worker_id: str
+    items: list[HeartbeatItem]
+
+
+class HeartbeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """How long the lease lasts now, and whether the run should end."""
+
+    expires_at: datetime
+    cancel_requested: bool
+    force: bool = False
+
+
+class ReleaseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a run ended. `status` takes the words of runs, and SUCCEEDED for COMPLETED."""
+
+    worker_id: str
+    status: str
+    result: Any = None
+    error: str | None = None
+    exit_code: int | None = None
+    artifacts: tuple[str, ...] = ()
+    retry: bool = True
+
+
+class ReleaseItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How one of many runs ended."""
+
+    lease_id: str
+    status: str
+    result: Any = None
+    error: str | None = None
+    exit_code: int | None = None
+    artifacts: tuple[str, ...] = ()
+    retry: bool = True
+
+
+class Releases(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many runs ended."""
+
+    worker_id: str
+    items: list[ReleaseItem]
+
+
+class ReleaseAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The job's end."""
+
+    job_status: JobStatus
+
+
+class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The answer for one of many: ok, or the code of what was wrong."""
+
+    lease_id: str
+    ok: bool
+    code: str | None = None
+    detail: str | None = None
+    expires_at: datetime | None = None
+    cancel_requested: bool | None = None
+    force: bool | None = None
+    job_status: JobStatus | None = None
+
+
+class ItemAnswers(msgspec.Struct, frozen=True, kw_only=True):
+    """The answers, in the order in which the items were given."""
+
+    items: list[ItemAnswer]

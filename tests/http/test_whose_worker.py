@@ -1,0 +1,123 @@
+"""A worker belongs to the token that used its id first."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from tests.servers import Server
+
+FOREIGN = (403, "foreign_worker")
+
+
+@pytest.fixture(scope="module")
+def owner(server: Server) -> Iterator[httpx.Client]:
+    """The first `work` token."""
+    with work_client(server) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def stranger(server: Server) -> Iterator[httpx.Client]:
+    """Another `work` token."""
+    with work_client(server) as client:
+        yield client
+
+
+def work_client(server: Server) -> httpx.Client:
+    return server.client(server.post("/api/tokens", name="worker", role="work")["token"])
+
+
+def claim(client: httpx.Client, job_type: str, **fields: Any) -> Any:
+    body = {"worker_id": "mine", "job_types": [job_type], **fields}
+    answer = client.post("/api/claims", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["jobs"][0]
+
+
+def refusal(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json().get("code")
+
+
+def test_another_token_cannot_claim_as_this_worker(
+    server: Server, owner: httpx.Client, stranger: httpx.Client
+) -> None:
+    server.submit("guarded")
+    lease = claim(owner, "guarded", lease=True)["lease"]
+    body = {"worker_id": "mine", "job_types": ["guarded"], "lease": True, "wait_s": 5}
+    answer = stranger.post("/api/claims", json=body)
+    assert refusal(answer) == FOREIGN
+    assert answer.json()["detail"] == (
+        "worker_id 'mine' was first used with another token; "
+        "use that token, or choose a worker_id of your own"
+    )
+    assert server.get(f"/api/leases/{lease['lease_id']}")["state"] == "ACTIVE"
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/api/leases/{lease}/heartbeat", {}),
+        ("/api/leases/heartbeats", {"items": [{"lease_id": "{lease}"}]}),
+        ("/api/leases/{lease}/release", {"status": "COMPLETED"}),
+        ("/api/leases/releases", {"items": [{"lease_id": "{lease}", "status": "COMPLETED"}]}),
+    ],
+)
+def test_another_token_cannot_touch_a_lease_of_this_worker(
+    server: Server, owner: httpx.Client, stranger: httpx.Client, path: str, fields: dict[str, Any]
+) -> None:
+    job = server.submit("leased")
+    lease = claim(owner, "leased", lease=True)["lease"]["lease_id"]
+    items = [{**item, "lease_id": lease} for item in fields.get("items", [])]
+    body = {"worker_id": "mine", **fields, **({"items": items} if items else {})}
+    path = path.replace("{lease}", lease)
+    assert refusal(stranger.post(path, json=body)) == FOREIGN
+    assert server.job(job)["status"] == "RUNNING"
+    assert owner.post(path, json=body).status_code == 200
+
+
+def test_another_token_cannot_look_at_a_lease_of_this_worker(
+    server: Server, owner: httpx.Client, stranger: httpx.Client
+) -> None:
+    server.submit("seen")
+    path = f"/api/leases/{claim(owner, 'seen', lease=True)['lease']['lease_id']}"
+    assert refusal(stranger.get(path)) == FOREIGN
+    assert owner.get(path).status_code == 200
+
+
+def test_another_token_cannot_prepare_or_start_what_this_worker_claimed(
+    server: Server, owner: httpx.Client, stranger: httpx.Client
+) -> None:
+    job = server.submit("claimed")
+    claim(owner, "claimed")
+    prepare = f"/api/jobs/{job['job_id']}/preparing"
+    lease = {"job_id": job["job_id"], "worker_id": "mine"}
+    assert refusal(stranger.post(prepare, json={"worker_id": "mine"})) == FOREIGN
+    assert refusal(stranger.post("/api/leases", json=lease)) == FOREIGN
+    assert owner.post(prepare, json={"worker_id": "mine"}).status_code == 200
+    assert owner.post("/api/leases", json=lease).status_code == 201
+
+
+def test_an_admin_may_speak_for_any_worker(server: Server, owner: httpx.Client) -> None:
+    server.submit("helped")
+    lease = claim(owner, "helped", lease=True)["lease"]["lease_id"]
+    server.post(f"/api/leases/{lease}/release", worker_id="mine", status="COMPLETED")
+    assert owner.get(f"/api/leases/{lease}").status_code == 200
+
+
+def test_a_work_token_cannot_speak_for_the_built_in_worker(
+    server: Server, stranger: httpx.Client
+) -> None:
+    (built_in,) = [one for one in server.get("/api/workers")["items"] if one["built_in"]]
+    body = {"worker_id": built_in["worker_id"], "job_types": ["none"]}
+    assert refusal(stranger.post("/api/claims", json=body)) == FOREIGN
+
+
+def test_who_is_refused_does_not_keep_others_from_their_jobs(
+    server: Server, owner: httpx.Client, stranger: httpx.Client
+) -> None:
+    server.submit("fair")
+    body = {"worker_id": "mine", "job_types": ["fair"]}
+    assert refusal(stranger.post("/api/claims", json=body)) == FOREIGN
+    server.submit("fair")
+    assert claim(stranger, "fair", worker_id="theirs")["job"]["job_type"] == "fair"
