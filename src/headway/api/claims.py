@@ -9,7 +9,7 @@ from headway.domain import errors
 from headway.domain.requests import FLAGS, check_name, check_number, check_seconds
 from headway.domain.tokens import Principal, Role
 from headway.domain.workers import Abilities
-from headway.scheduler import dispatch
+from headway.scheduler import claims, dispatch
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.start import Started
 from headway.storage import jobs, workers
@@ -85,7 +85,7 @@ def claim(call: Call[ClaimBody, Nothing]) -> Any:
 
     def work(tx: Transaction) -> Answered:
         register(tx, call.principal, call.body, request)
-        got = dispatch.claim(call.scheduler, tx, request)
+        got = claims.claim(call.scheduler, tx, request, call.body.holds)
         return Answered(claimed(tx, got), 200) if got else Answered(None, 204)
 
     return call.scheduler.store.write_later(work)

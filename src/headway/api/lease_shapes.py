@@ -23,6 +23,7 @@ class ClaimBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     wait_s: float = 0.0
     lease: bool = False
     ttl_s: float | None = None
+    holds: tuple[str, ...] | None = None
     slots: int | None = None
     host: str | None = None
     pid: int | None = None

@@ -160,6 +160,10 @@ class Application:
             exchange.answer(204) if got is None else exchange.answer(200, msgspec.json.encode(got))
         )
 
+    async def _let_go(self, exchange: Exchange, principal: Principal) -> None:
+        await self._operate(exchange, principal)
+        self._claims.send_home(exchange.path.rpartition("/")[2])
+
     async def _run_direct(self, exchange: Exchange, principal: Principal) -> None:
         if self.state.stopping:
             raise errors.Stopping()
@@ -225,6 +229,8 @@ def _special(exchange: Exchange) -> tuple[Role, Special] | None:
     method, path = exchange.method, exchange.path
     if method == "POST" and path == "/api/claims":
         return Role.WORK, Application._claim
+    if method == "DELETE" and path.startswith("/api/workers/"):
+        return Role.WORK, Application._let_go
     if method == "POST" and path.startswith("/api/direct/") and path.count("/") == 3:
         return Role.SUBMIT, Application._run_direct
     if (

@@ -1,14 +1,14 @@
 """The claim desk: workers that wait for jobs, served in the order in which they came.
 
 However many wait, a wake-up costs one transaction: workers that want the same and would get nothing
-are not asked twice.
+are not asked twice. A worker that comes back just to wait on costs none.
 """
 
 import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -16,9 +16,10 @@ import msgspec
 from headway.api.claims import claimed, read_claim, register
 from headway.api.lease_shapes import ClaimBody, Claimed
 from headway.domain import errors
+from headway.domain.jobs import Lane
 from headway.domain.tokens import Principal
 from headway.domain.workers import Abilities
-from headway.scheduler import dispatch
+from headway.scheduler import claims
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records
@@ -26,6 +27,7 @@ from headway.storage.awaiting import awaiting
 from headway.storage.transaction import READY, SAFETY_POLL_S, Transaction
 
 LONGEST_WAIT_S = 60.0
+MOST_REMEMBERED = 10_000
 
 log = logging.getLogger("headway.http")
 
@@ -37,11 +39,26 @@ class _Waiter:
     request: ClaimRequest
     answer: "asyncio.Future[Claimed | None]"
     came: float = field(default_factory=time.monotonic)
-    known: bool = False
     leaving: bool = False
+
+    @property
+    def face(self) -> tuple[str | None, ClaimBody]:
+        """By what a worker that comes again is recognized."""
+        return self.principal.token_id, self.body
+
+    @property
+    def wish(self) -> "_Wish":
+        """Whoever wishes the same gets nothing either; without a lease limits do not count."""
+        return self.request.abilities, self.request.lease
+
+    @property
+    def waits(self) -> bool:
+        """Whether it stays when there is nothing."""
+        return self.body.wait_s > 0 and not self.leaving
 
 
 _Answer = Claimed | errors.HeadwayError
+_Wish = tuple[Abilities, bool]
 
 
 class ClaimDesk:
@@ -51,7 +68,10 @@ class ClaimDesk:
         self._scheduler = scheduler
         self._new: list[_Waiter] = []
         self._waiting: dict[_Waiter, None] = {}
+        self._registered: dict[str, tuple[str | None, ClaimBody]] = {}
+        self._nothing_for: set[_Wish] = set()
         self._work_came = False
+        self._look_at = 0.0
         self._poke = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stop_listening: Callable[[], None] | None = None
@@ -70,6 +90,7 @@ class ClaimDesk:
 
     def _wake(self) -> None:
         self._work_came = True
+        self._nothing_for.clear()
         self._poke.set()
 
     async def stop(self) -> None:
@@ -84,14 +105,25 @@ class ClaimDesk:
             if not waiter.answer.done():
                 waiter.answer.set_result(None)
 
+    def send_home(self, worker_id: str) -> None:
+        """This worker wants to wait no longer."""
+        for waiter in [one for one in self._waiting if one.body.worker_id == worker_id]:
+            del self._waiting[waiter]
+            if not waiter.answer.done():
+                waiter.answer.set_result(None)
+        self._registered.pop(worker_id, None)
+
     async def claim(self, principal: Principal, body: ClaimBody) -> Claimed | None:
         """Jobs for a worker, or None if there are none within its time."""
         if not self.open:
             raise errors.Stopping()
         answer = asyncio.get_running_loop().create_future()
         waiter = _Waiter(principal, body, read_claim(body), answer)
-        self._new.append(waiter)
-        self._poke.set()
+        if self._would_wait_in_vain(waiter):
+            self._waiting[waiter] = None
+        else:
+            self._new.append(waiter)
+            self._poke.set()
         try:
             wait_s = min(body.wait_s, LONGEST_WAIT_S)
             return await asyncio.wait_for(asyncio.shield(waiter.answer), wait_s or None)
@@ -100,6 +132,15 @@ class ClaimDesk:
         finally:
             waiter.leaving = True
             self._waiting.pop(waiter, None)
+
+    def _would_wait_in_vain(self, waiter: _Waiter) -> bool:
+        """A known worker, and since there was nothing for its like nobody has woken us."""
+        return (
+            waiter.waits
+            and waiter.body.holds is None
+            and waiter.wish in self._nothing_for
+            and self._is_registered(waiter)
+        )
 
     async def _leave(self, waiter: _Waiter) -> Claimed | None:
         """Time is up; what is claimed for this worker in the same moment is still its own."""
@@ -110,16 +151,19 @@ class ClaimDesk:
 
     async def _loop(self) -> None:
         while self.open:
-            try:
-                await asyncio.wait_for(self._poke.wait(), SAFETY_POLL_S)
-            except TimeoutError:
-                self._work_came = True
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._poke.wait(), self._look_at - time.monotonic())
             if not self.open:
                 return
             self._poke.clear()
             waiters, self._new = self._new, []
-            if self._work_came:
+            look = time.monotonic() >= self._look_at
+            if look:
+                self._look_at = time.monotonic() + SAFETY_POLL_S
+                self._registered.clear()
+            if self._work_came or look:
                 self._work_came = False
+                self._nothing_for.clear()
                 waiters = [*self._waiting, *waiters]
                 self._waiting.clear()
             if waiters:
@@ -141,43 +185,59 @@ class ClaimDesk:
                 continue
             if isinstance(got, errors.HeadwayError):
                 waiter.answer.set_exception(got)
-            elif got is not None or waiter.leaving or waiter.body.wait_s <= 0:
+            elif got is not None or not waiter.waits:
                 waiter.answer.set_result(got)
             else:
                 self._waiting[waiter] = None
 
     async def _ask(self, waiters: list[_Waiter]) -> dict[_Waiter, _Answer]:
         asked = time.monotonic()
-        work = self._scheduler.store.write_later(lambda tx: self._claim_all(tx, waiters))
-        answers = await awaiting(work)
-        for waiter in waiters:
-            waiter.known = True
-        return {
-            waiter: msgspec.structs.replace(got, waited_ms=int((asked - waiter.came) * 1000))
-            if isinstance(got, Claimed)
-            else got
-            for waiter, got in answers.items()
-        }
+        strangers = {one for one in waiters if not self._is_registered(one)}
+        work = self._scheduler.store.write_later(lambda tx: self._claim_all(tx, waiters, strangers))
+        answers, nothing_for = await awaiting(work)
+        if not self._work_came:
+            self._nothing_for |= nothing_for
+        self._remember(one for one in strangers if not isinstance(answers.get(one), Exception))
+        for waiter, got in answers.items():
+            if isinstance(got, Claimed):
+                waited_ms = int((asked - waiter.came) * 1000)
+                answers[waiter] = msgspec.structs.replace(got, waited_ms=waited_ms)
+        return answers
 
-    def _claim_all(self, tx: Transaction, waiters: list[_Waiter]) -> dict[_Waiter, _Answer]:
+    def _claim_all(
+        self, tx: Transaction, waiters: list[_Waiter], strangers: set[_Waiter]
+    ) -> tuple[dict[_Waiter, _Answer], set[_Wish]]:
+        """What each of them gets, and for whom there is nothing left."""
         lanes = [records.lane(row) for row in tx.rows("ready_lanes")]
-        empty_handed: set[Abilities] = set()
+        nothing_for: set[_Wish] = set()
         answers: dict[_Waiter, _Answer] = {}
         for waiter in waiters:
             if waiter.leaving:
                 continue
-            if not waiter.known:
+            if waiter in strangers:
                 try:
                     register(tx, waiter.principal, waiter.body, waiter.request)
                 except errors.Forbidden as error:  # its own trouble, not that of the others
                     answers[waiter] = error
                     continue
-            wanted = waiter.request.abilities
-            if wanted in empty_handed or all(wanted.refusal(lane) for lane in lanes):
+            if waiter.body.holds is None and self._is_in_vain(waiter, lanes, nothing_for):
                 continue
-            got = dispatch.claim(self._scheduler, tx, waiter.request)
+            got = claims.claim(self._scheduler, tx, waiter.request, waiter.body.holds)
             if got:
                 answers[waiter] = claimed(tx, got)
             if len(got) < waiter.request.max_jobs:
-                empty_handed.add(wanted)
-        return answers
+                nothing_for.add(waiter.wish)
+        return answers, nothing_for
+
+    def _is_in_vain(self, waiter: _Waiter, lanes: list[Lane], nothing_for: set[_Wish]) -> bool:
+        if waiter.wish not in nothing_for and all(map(waiter.request.abilities.refusal, lanes)):
+            nothing_for.add(waiter.wish)
+        return waiter.wish in nothing_for
+
+    def _is_registered(self, waiter: _Waiter) -> bool:
+        return self._registered.get(waiter.body.worker_id) == waiter.face
+
+    def _remember(self, waiters: Iterable[_Waiter]) -> None:
+        if len(self._registered) > MOST_REMEMBERED:
+            self._registered.clear()
+        self._registered.update((one.body.worker_id, one.face) for one in waiters)

@@ -11,9 +11,8 @@ from headway.domain.gates import Closed, pause
 from headway.domain.gates import limits as limits_gate
 from headway.domain.leases import Lease, LeaseState
 from headway.domain.limits import Room
-from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
-from headway.scheduler import admit, finish, settle, start, starvation
+from headway.scheduler import admit, settle, start, starvation
 from headway.scheduler.endings import Ended
 from headway.scheduler.facts import gather
 from headway.scheduler.picking import Candidate, ClaimRequest
@@ -21,9 +20,7 @@ from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, limits, records, reservations
 from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
-from headway.storage.transaction import READY, Row, Transaction
-
-BATCH = 1000
+from headway.storage.transaction import Row, Transaction
 
 
 class Granted(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +68,8 @@ def request(
     scheduler: Scheduler, tx: Transaction, reference: str, worker_id: str, ttl_s: float | None
 ) -> Granted | Denied:
     """Start a claimed job if every gate is open now; otherwise say when to come back."""
+    if (lease := _granted_before(scheduler, tx, reference, worker_id)) is not None:
+        return Granted(lease=lease)
     record = _claimed(tx, reference, worker_id)
     chronicle = Chronicle(tx)
     closed = admit.first_closed(record, gather(scheduler, tx, [record]))
@@ -102,6 +101,17 @@ def request(
     return Denied(
         retry_after_ms=leases.back_off_ms(record.denials, fullness, jitter), reason=reason
     )
+
+
+def _granted_before(
+    scheduler: Scheduler, tx: Transaction, reference: str, worker_id: str
+) -> Lease | None:
+    """The lease that this worker was granted already: its answer was lost, so it asks again."""
+    record = jobs.read_one(tx, reference)
+    if record.status is not states.RUNNING or record.worker_id != worker_id:
+        return None
+    (answer,) = heartbeat(scheduler, tx, worker_id, [Beat(lease_id=str(record.run_id))])
+    return view(tx, answer.lease_id) if answer.error is None else None
 
 
 def _end(
@@ -245,43 +255,3 @@ def view(tx: Transaction, lease_id: str) -> Lease:
         expires_at=moments.from_millis(row["expires_at"]),
         state=LeaseState.ACTIVE if rows else LeaseState(row["lease_state"]),
     )
-
-
-def expire(scheduler: Scheduler, tx: Transaction) -> int:
-    """End the runs whose leases nobody renewed; their jobs are TIMEOUT. Answers how many."""
-    late = tx.rows("expired_leases", now=tx.now_ms, count=BATCH)
-    if not late:
-        return 0
-    scheduler.seen.expired_leases += len(late)
-    chronicle = Chronicle(tx)
-    for overrun in (False, True):
-        rows = [
-            row
-            for row in late
-            if (row["deadline"] is not None and row["deadline"] <= tx.now_ms) is overrun
-        ]
-        if rows:
-            error = "timed out" if overrun else finish.LEASE_EXPIRED
-            outcome = Outcome(status=RunStatus.FAILED, error=error, timed_out=True)
-            finish.abandon(scheduler, tx, chronicle, rows, outcome)
-    chronicle.write()
-    return len(late)
-
-
-def expire_claims(scheduler: Scheduler, tx: Transaction) -> int:
-    """Claims that led to nothing go back to the queue: nothing has run. Answers how many."""
-    numbers = [row["number"] for row in tx.rows("expired_claims", now=tx.now_ms, count=BATCH)]
-    return give_back(scheduler, tx, numbers) if numbers else 0
-
-
-def give_back(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> int:
-    """Claimed jobs go back to their place in the queue."""
-    chronicle = Chronicle(tx)
-    claimed = [record for record in jobs.read(tx, numbers) if record.status in states.CLAIMS]
-    for record in claimed:
-        chronicle.add(events.CLAIM_EXPIRED, record.number, {"worker_id": record.worker_id})
-    tx.many("return_claim", [{"number": record.number} for record in claimed])
-    settle.settle(scheduler, tx, chronicle, admit=[record.number for record in claimed])
-    chronicle.write()
-    tx.wake(READY)
-    return len(claimed)

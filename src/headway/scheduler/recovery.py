@@ -10,7 +10,7 @@ from headway.domain import errors, retries, states
 from headway.domain.jobs import RetryState
 from headway.domain.leases import LeaseState
 from headway.domain.runs import Outcome, RunStatus
-from headway.scheduler import direct, explain, finish, leases, settle
+from headway.scheduler import direct, expire, explain, finish, settle
 from headway.scheduler.endings import Ended
 from headway.scheduler.insert import insert
 from headway.scheduler.retry_jobs import retry_job
@@ -136,7 +136,7 @@ def _bury(
 
 def _forget(scheduler: Scheduler, tx: Transaction, worker_id: str) -> None:
     claimed = [row["number"] for row in tx.rows("claims_of_worker", worker_id=worker_id)]
-    leases.give_back(scheduler, tx, claimed)
+    expire.give_back(scheduler, tx, claimed)
     tx.do("remove_worker", worker_id=worker_id)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from headway.domain import moments
-from headway.scheduler import clock_steps, direct, leases, probes, settle, trigger
+from headway.scheduler import clock_steps, direct, expire, probes, settle, trigger
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits
 from headway.storage.events import Chronicle
@@ -101,8 +101,8 @@ def _next(tx: Transaction) -> tuple[int | None, bool]:
 
 def _steps(scheduler: Scheduler, started_at: datetime) -> list[Callable[[Transaction], int]]:
     return [
-        lambda tx: leases.expire(scheduler, tx),
-        lambda tx: leases.expire_claims(scheduler, tx),
+        lambda tx: expire.expire_leases(scheduler, tx),
+        lambda tx: expire.expire_claims(scheduler, tx),
         lambda tx: _admit_due(scheduler, tx),
         lambda tx: trigger.fire_due(scheduler, tx, started_at),
         lambda tx: direct.expire(scheduler, tx),

@@ -8,6 +8,7 @@ clock and the lease's length, so a wrong wall clock does no harm.
 import logging
 import threading
 import time
+from collections import deque
 from dataclasses import dataclass
 
 from headway.domain import errors
@@ -20,6 +21,7 @@ from headway.worker.transport import Transport
 TICK_S = 0.5
 SHORTEST_S = 0.01
 LONGEST_MARGIN_S = 3.0
+MOST_GIVEN_UP = 10_000
 
 log = logging.getLogger("headway.worker")
 
@@ -61,6 +63,7 @@ class LeaseKeeper:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._held: dict[str, Held] = {}
+        self._given_up: deque[str] = deque(maxlen=MOST_GIVEN_UP)
         self._lock = threading.Lock()
         self._poke = threading.Event()
         self._watch = threading.Event()
@@ -88,12 +91,19 @@ class LeaseKeeper:
     def drop(self, lease_id: str) -> None:
         """The lease is over."""
         with self._lock:
-            self._held.pop(lease_id, None)
+            held = self._held.pop(lease_id, None)
+            if held is not None and held.fenced:
+                self._given_up.append(lease_id)
 
     def held(self) -> list[Held]:
         """Every lease that is held."""
         with self._lock:
             return list(self._held.values())
+
+    def known(self) -> list[str]:
+        """Every lease that was ever held here and may still be live at the server."""
+        with self._lock:
+            return [*self._held, *self._given_up]
 
     def close(self) -> None:
         """Stop renewing."""

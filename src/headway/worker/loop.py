@@ -12,6 +12,7 @@ import msgspec
 
 from headway.domain import errors
 from headway.domain.jobs import COMMAND
+from headway.domain.leases import Lease
 from headway.domain.runs import Outcome, RunStatus
 from headway.scheduler.leases import Denied
 from headway.scheduler.start import Started
@@ -24,6 +25,7 @@ from headway.worker.slots import Slots
 from headway.worker.transport import Taken, Transport
 
 REGISTER_EVERY_S = 10.0
+FIRST_WAIT_S = 0.1
 LONGEST_WAIT_S = 15.0
 PATIENCE_S = 0.003
 
@@ -52,6 +54,8 @@ class Worker:
         self._preparing = threading.Lock()
         self._chance = random.Random()
         self._plenty = False
+        self._claimed: set[str] = set()
+        self._all_answered = True
         self._stopping = threading.Event()
         self._leaving = threading.Event()
         self._keeper = LeaseKeeper(transport)
@@ -79,7 +83,9 @@ class Worker:
         """Claim nothing more, let running work end; answers whether all of it did."""
         give_up = time.monotonic() + grace_s
         self.retire()
-        self._claimer.join(grace_s)
+        while self._claimer.is_alive() and (left_s := give_up - time.monotonic()) > 0:
+            self._claimer.join(min(left_s, 0.5))
+            self._transport.wake()  # once more for a claim that was on its way before
         self._reporter.poke()  # what ended while the last claim was on its way
         idle = self.slots.wait_idle(max(0.0, give_up - time.monotonic()))
         if not idle:
@@ -113,7 +119,7 @@ class Worker:
             log.warning("could not register: %s", error)
 
     def _claim_loop(self) -> None:
-        wait_s = 0.1
+        wait_s = FIRST_WAIT_S
         while not self._stopping.is_set():
             self._gather_slots()
             if not self.slots.wait_free(1.0) or self._stopping.is_set():
@@ -121,7 +127,7 @@ class Worker:
                 continue
             try:
                 got = self._claim()
-                wait_s = 0.1
+                wait_s = FIRST_WAIT_S
             except errors.Unavailable as error:
                 log.warning("nothing could be claimed: %s", error)
                 self._stopping.wait(wait_s * self._chance.uniform(0.5, 1.0))
@@ -151,17 +157,24 @@ class Worker:
             if job.lease is not None:
                 self._run(job, taken.since)
             else:
+                self._claimed.add(job.job_id)
                 threading.Thread(target=self._prepare_and_run, args=(job,), daemon=True).start()
         return len(taken.jobs)
 
     def _take(self, count: int) -> Taken:
         """Claim jobs, and say in the same breath which have ended."""
         ended = self._reporter.take() if self._transport.takes_reports else []
+        # After an answer that never came: what was leased to us may be more than we know of.
+        holds = None if self._all_answered else [*self._claimed, *self._keeper.known()]
+        self._all_answered = False
         try:
-            taken = self._transport.claim(count, lease=not self._unprepared, ended=ended)
+            taken = self._transport.claim(
+                count, lease=not self._unprepared, ended=ended, holds=holds
+            )
         except Exception:
             self._reporter.put_back(ended)
             raise
+        self._all_answered = True
         if taken.reported is not None:
             self._reporter.taken_along(ended, taken.reported)
         return taken
@@ -212,16 +225,34 @@ class Worker:
         """The two-step way: set up what the job needs, then ask for the lease."""
         try:
             self._prepare(job)
-            asked = time.monotonic()
-            while isinstance(answer := self._transport.request_lease(job.job_id), Denied):
-                if self._stopping.wait(answer.retry_after_ms / 1000):
-                    self.slots.give_back()
-                    return
-                asked = time.monotonic()
-            self._run(msgspec.structs.replace(job, lease=answer.lease), asked)
+            granted = self._ask_for_lease(job)
         except Exception as error:
             log.warning("job %s was claimed and could not be started: %s", job.number, error)
+            granted = None
+        if granted is None:
             self.slots.give_back()
+        else:
+            lease, asked = granted
+            self._run(msgspec.structs.replace(job, lease=lease), asked)
+        self._claimed.discard(job.job_id)
+
+    def _ask_for_lease(self, job: Started) -> tuple[Lease, float] | None:
+        """A lease and when it was asked for; None when this worker stops first."""
+        wait_s = FIRST_WAIT_S
+        while True:
+            asked = time.monotonic()
+            try:
+                answer = self._transport.request_lease(job.job_id)
+            except errors.Unavailable as error:
+                log.warning("job %s waits for the scheduler: %s", job.number, error)
+                pause_s = wait_s * self._chance.uniform(0.5, 1.0)
+                wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+            else:
+                if not isinstance(answer, Denied):
+                    return answer.lease, asked
+                pause_s = answer.retry_after_ms / 1000
+            if self._stopping.wait(pause_s):
+                return None
 
     def _prepare(self, job: Started) -> None:
         with self._preparing:

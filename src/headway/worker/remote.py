@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from headway.api.lease_shapes import (
     Releases,
     WorkerBody,
 )
+from headway.client.calls import step
 from headway.client.over_http import problem, unreachable
 from headway.domain import errors
 from headway.domain.runs import Outcome
@@ -31,8 +32,8 @@ from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
 from headway.scheduler.start import Started
 from headway.worker.transport import Ended, Refusal, Registration, Taken
 
-POLL_S = 5.0
-"""How long a claim waits at the server, and so how long an idle worker takes to stop."""
+POLL_S = 20.0
+"""How long a claim waits at the server."""
 
 ANSWER_WITHIN_S = 10.0
 
@@ -59,7 +60,14 @@ class RemoteTransport:
     def register(self) -> None:
         """A claim registers the worker: nothing more to say."""
 
-    def claim(self, count: int, *, lease: bool, ended: Sequence[Ended]) -> Taken:
+    def claim(
+        self,
+        count: int,
+        *,
+        lease: bool,
+        ended: Sequence[Ended],
+        holds: Collection[str] | None = None,
+    ) -> Taken:
         """Jobs to do; the server keeps the request until there are some."""
         body = ClaimBody(
             worker_id=self._me.worker_id,
@@ -69,6 +77,7 @@ class RemoteTransport:
             max_jobs=min(count, 1000),
             wait_s=0.0 if self._closing.is_set() else POLL_S,
             lease=lease,
+            holds=None if holds is None else tuple(holds),
             slots=self._me.slots,
             host=self._me.host,
             pid=self._me.pid,
@@ -89,8 +98,9 @@ class RemoteTransport:
         """A claim on its way cannot be called back."""
 
     def wake(self) -> None:
-        """The next claim does not wait."""
+        """The next claim does not wait, and one that waits is answered."""
         self._closing.set()
+        self._leave()
 
     def prepare(self, job_id: str) -> None:
         """The runtime for a claimed job is being set up."""
@@ -132,8 +142,15 @@ class RemoteTransport:
         """Heartbeats bring the news."""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Say goodbye, and let go of connections."""
+        self._leave()
         self._client.close()
+
+    def _leave(self) -> None:
+        try:
+            self._client.delete(f"/api/workers/{step(self._me.worker_id)}")
+        except httpx.TransportError as error:
+            log.info("nobody to say goodbye to: %s", error)
 
     def _post(self, path: str, body: Any, timeout: float = ANSWER_WITHIN_S) -> httpx.Response:
         try:

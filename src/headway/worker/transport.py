@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Protocol
@@ -12,7 +12,7 @@ import msgspec
 from headway.domain import errors
 from headway.domain.runs import Outcome
 from headway.domain.workers import Abilities
-from headway.scheduler import cancel, dispatch, finish, leases
+from headway.scheduler import cancel, claims, finish, leases
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
 from headway.scheduler.scheduler import Scheduler
@@ -64,8 +64,15 @@ class Transport(Protocol):
     def register(self) -> None:
         """Say who is there, and that it still is."""
 
-    def claim(self, count: int, *, lease: bool, ended: Sequence[Ended]) -> Taken:
-        """Jobs to do; may wait for some."""
+    def claim(
+        self,
+        count: int,
+        *,
+        lease: bool,
+        ended: Sequence[Ended],
+        holds: Collection[str] | None = None,
+    ) -> Taken:
+        """Jobs to do; may wait for some. `holds` is what this worker knows that it holds."""
 
     def wait(self) -> None:
         """Sleep until there may be something to claim."""
@@ -128,7 +135,14 @@ class LocalTransport:
             slots=me.slots,
         )
 
-    def claim(self, count: int, *, lease: bool, ended: Sequence[Ended]) -> Taken:
+    def claim(
+        self,
+        count: int,
+        *,
+        lease: bool,
+        ended: Sequence[Ended],
+        holds: Collection[str] | None = None,
+    ) -> Taken:
         """Jobs that can start now, those among them that the reports set free."""
         since = time.monotonic()
         self._ready.clear()
@@ -141,7 +155,7 @@ class LocalTransport:
         )
 
         def claim(tx: Transaction) -> list[Started]:
-            return dispatch.claim(self._scheduler, tx, request)
+            return claims.claim(self._scheduler, tx, request, holds)
 
         if not ended:
             return Taken(jobs=self._store.write(claim), since=since)
@@ -198,9 +212,4 @@ class LocalTransport:
         """Say goodbye: a worker that holds nothing is forgotten."""
         for stop in self._stop_listening:
             stop()
-
-        def work(tx: Transaction) -> None:
-            if not tx.rows("leases_of_worker", worker_id=self._me.worker_id):
-                tx.do("remove_worker", worker_id=self._me.worker_id)
-
-        self._store.write(work)
+        self._store.write(lambda tx: claims.leave(self._scheduler, tx, self._me.worker_id))

@@ -188,7 +188,7 @@ SELECT (SELECT claim_expires_at FROM jobs WHERE claim_expires_at IS NOT NULL
 
 -- name: claims_of_worker
 -- What a worker has claimed and not started.
-SELECT number FROM jobs WHERE claim_expires_at IS NOT NULL AND worker_id = :worker_id;
+SELECT number, job_id FROM jobs WHERE claim_expires_at IS NOT NULL AND worker_id = :worker_id;
 
 -- name: running_without_lease
 -- Running jobs that no lease covers: only a damaged store has them.

@@ -56,7 +56,8 @@ ORDER BY le.granted_at, le.lease_id;
 
 -- name: leases_of_worker
 -- What a worker holds.
-SELECT lease_id, job_number FROM leases WHERE worker_id = :worker_id ORDER BY lease_id;
+SELECT le.lease_id, le.job_number, j.job_id FROM leases le JOIN jobs j ON j.number = le.job_number
+WHERE le.worker_id = :worker_id ORDER BY le.lease_id;
 
 -- name: running_on_worker
 -- What a worker runs.
