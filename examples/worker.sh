@@ -1,5 +1,5 @@
 #!/bin/sh
-# A worker in plain shell: it greets people. It needs sh, curl and sed.
+# A worker in plain shell: it greets people. It needs sh, curl, sed and base64.
 #
 #   HEADWAY_URL=http://127.0.0.1:4929 HEADWAY_TOKEN=hw_… examples/worker.sh
 #
@@ -30,6 +30,10 @@ keep_alive() { # LEASE: a heartbeat each 10 s; the lease lasts 30 s
     done
 }
 
+say() { # LEASE TEXT: what people see in `headway jobs tail`
+    post "/api/leases/$1/logs" "{\"worker_id\": \"$worker\", \"data\": \"$(printf '%s\n' "$2" | base64 | tr -d '\n')\"}"
+}
+
 greet() { # NAME: the work itself
     [ -n "$1" ] && printf 'Hello, %s!' "$1"
 }
@@ -44,6 +48,7 @@ while true; do
     keep_alive "$lease" >/dev/null &
     heart=$!
     if text="$(greet "$(printf '%s' "$job" | field name)")"; then
+        say "$lease" "$text" >/dev/null || true
         report="\"status\": \"COMPLETED\", \"result\": \"$text\""
     else
         report="\"status\": \"FAILED\", \"error\": \"nobody to greet\""

@@ -42,6 +42,9 @@ def test_the_shell_worker_does_jobs_and_says_when_it_cannot(shell_worker: Server
     shell_worker.wait(bad, "FAILED")
     assert shell_worker.get(f"/api/jobs/{good['number']}/result")["result_data"] == "Hello, Ada!"
     assert shell_worker.get(f"/api/jobs/{bad['number']}/result")["error"] == "nobody to greet"
+    run = shell_worker.runs(good)[0]["run_id"]
+    said = shell_worker.http.get(f"/api/job-runs/{run}/logs/stdout").text
+    assert said == "Hello, Ada!\n"
 
 
 def test_the_plain_script_stores_its_jobs_without_a_server(tmp_path: Path) -> None:

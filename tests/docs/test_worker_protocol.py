@@ -74,6 +74,19 @@ def test_a_job_is_claimed_kept_alive_and_released_as_the_page_says(stage: Stage)
     assert server.job(made)["status"] == "SUCCEEDED"
 
 
+def test_output_is_sent_as_the_page_says(stage: Stage) -> None:
+    server = stage.serve()
+    server.submit("render", requires=["gpu"])
+    commands = [one.text for one in blocks(PAGE) if one.info == "bash"]
+    shown = [one.text for one in blocks(PAGE) if one.info == "json"]
+    door = {"URL": server.url, "TOKEN": work_token(server, commands[0])}
+    lease = json.loads(type_in(commands[1], **door))["jobs"][0]["lease"]["lease_id"]
+    for _ in range(2):
+        assert json.loads(type_in(commands[5], **door, LEASE=lease)) == json.loads(shown[4])
+    assert server.http.get(f"/api/job-runs/{lease}/logs/stdout").text == "hello\n"
+    assert json.loads(type_in(commands[6], **door)) == {"worker_id": "w1"}
+
+
 def test_a_lease_is_denied_and_granted_in_two_steps_as_the_page_says(stage: Stage) -> None:
     server = stage.serve()
     made = server.submit("render", requires=["gpu"])

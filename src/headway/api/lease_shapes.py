@@ -1,13 +1,15 @@
 """What workers and the server say to each other: the bodies and answers of the worker protocol."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from headway.domain.jobs import Job
 from headway.domain.leases import Lease
 from headway.domain.states import JobStatus
+
+Stream = Literal["stdout", "stderr"]
 
 
 class ClaimBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -137,6 +139,37 @@ class ReleaseAnswer(msgspec.Struct, frozen=True, kw_only=True):
     job_status: JobStatus
 
 
+class LogBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A piece of a run's output, in base64, and where in the log it belongs."""
+
+    worker_id: str
+    stream: Stream = "stdout"
+    offset: int = 0
+    data: bytes
+
+
+class LogItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A piece of the output of one of many runs."""
+
+    lease_id: str
+    stream: Stream = "stdout"
+    offset: int = 0
+    data: bytes
+
+
+class LogPieces(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Pieces of the output of many runs."""
+
+    worker_id: str
+    items: list[LogItem]
+
+
+class LogAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """How long the log is now: the next piece begins there."""
+
+    size: int
+
+
 class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The answer for one of many: ok, or the code of what was wrong."""
 
@@ -148,6 +181,7 @@ class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cancel_requested: bool | None = None
     force: bool | None = None
     job_status: JobStatus | None = None
+    size: int | None = None
 
 
 class ItemAnswers(msgspec.Struct, frozen=True, kw_only=True):

@@ -105,7 +105,7 @@ def heartbeat(call: Call[HeartbeatBody, Nothing]) -> Any:
 @operation("POST", "/api/leases/heartbeats", Role.WORK, body=Heartbeats, answer=ItemAnswers)
 def heartbeats(call: Call[Heartbeats, Nothing]) -> Any:
     """Keep many leases alive; each is answered for itself."""
-    _check_count(len(call.body.items))
+    check_count(len(call.body.items))
     beats = [_beat(item.lease_id, item.progress, item.message) for item in call.body.items]
 
     def work(tx: Transaction) -> ItemAnswers:
@@ -121,7 +121,7 @@ def heartbeats(call: Call[Heartbeats, Nothing]) -> Any:
                     force=one.cancel == "forced",
                 )
                 if one.error is None
-                else _refused(one.lease_id, one.error)
+                else refused(one.lease_id, one.error)
                 for one in answers
             ]
         )
@@ -148,7 +148,7 @@ def release(call: Call[ReleaseBody, Nothing]) -> Any:
 @operation("POST", "/api/leases/releases", Role.WORK, body=Releases, answer=ItemAnswers)
 def releases(call: Call[Releases, Nothing]) -> Any:
     """Report how many runs ended; each is answered for itself."""
-    _check_count(len(call.body.items))
+    check_count(len(call.body.items))
     reports = [_report(call, item.lease_id, item) for item in call.body.items]
 
     def work(tx: Transaction) -> ItemAnswers:
@@ -158,7 +158,7 @@ def releases(call: Call[Releases, Nothing]) -> Any:
             items=[
                 ItemAnswer(lease_id=one.lease_id, ok=True, job_status=one.status)
                 if one.error is None
-                else _refused(one.lease_id, one.error)
+                else refused(one.lease_id, one.error)
                 for one in answers
             ]
         )
@@ -170,7 +170,8 @@ def _check(call: Call[Any, Any], tx: Transaction) -> None:
     access.check_worker(tx, call.principal, call.body.worker_id)
 
 
-def _check_count(count: int) -> None:
+def check_count(count: int) -> None:
+    """How many items one call may have."""
     if not 1 <= count <= MOST_ITEMS:
         raise errors.InvalidRequest("items", f"a call has 1 to {MOST_ITEMS} items, not {count}")
 
@@ -213,5 +214,6 @@ def _report(call: Call[Any, Any], lease_id: str, body: ReleaseBody | ReleaseItem
     return finish.Report(lease_id=lease_id, outcome=outcome)
 
 
-def _refused(lease_id: str, error: errors.HeadwayError) -> ItemAnswer:
+def refused(lease_id: str, error: errors.HeadwayError) -> ItemAnswer:
+    """The answer for an item that was not accepted."""
     return ItemAnswer(lease_id=lease_id, ok=False, code=error.code, detail=error.detail)

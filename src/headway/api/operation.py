@@ -72,6 +72,8 @@ class Operation:
     status: int
     also: tuple[int, ...]
     summary: str
+    blocking: bool
+    """Whether it waits for files or the database itself: not a thing for an event loop."""
 
     @property
     def name(self) -> str:
@@ -94,6 +96,7 @@ def operation(
     query: Any = Nothing,
     status: int = 200,
     also: tuple[int, ...] = (),
+    blocking: bool = False,
 ) -> Callable[[Run], Run]:
     """Put a function into the table. `also` lists other good statuses that it may answer with."""
 
@@ -110,6 +113,7 @@ def operation(
                 status=status,
                 also=also,
                 summary=(run.__doc__ or "").strip(),
+                blocking=blocking or method == "GET",
             )
         )
         return run

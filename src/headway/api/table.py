@@ -23,6 +23,7 @@ ROOMS = (
     "reservations",
     "claims",
     "leases",
+    "lease_logs",
     "workers",
     "limits",
     "artifacts",

@@ -20,6 +20,7 @@ from headway.server_file import ServerFile
 from headway.settings import Settings
 from headway.storage import limits as limit_rows
 from headway.storage.transaction import Transaction
+from headway.worker.log_shipper import LogShipper
 from headway.worker.loop import Worker
 from headway.worker.remote import RemoteTransport
 from headway.worker.transport import LocalTransport
@@ -130,12 +131,15 @@ def work(settings: Settings) -> None:
     )
     workspace = Workspace(Path(settings.workspace).resolve())
     executors = wiring.executors(handlers, settings.slots, workspace, settings.largest_body)
+    # Not the server's own folder, should both use the same: here output only waits to be sent.
+    data = settings.data_dir.resolve() / "remote"
     worker = Worker(
         transport,
         executors,
         slots=settings.slots,
-        data=settings.data_dir.resolve(),
+        data=data,
         prepares=app.prepares if app else {},
+        shipper=LogShipper(transport, data),
     )
     _until_signal(worker, settings)
 

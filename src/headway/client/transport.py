@@ -71,7 +71,7 @@ class LocalTransport:
         path = log_files.path(self.scheduler.data / log_files.folder(run_id), stream)
         offset = 0
         if tail is not None:
-            offset = path.stat().st_size if path.exists() else 0
+            offset = log_files.size(path)
             yield log_files.read_tail(path, tail)
         while True:
             ended = self.scheduler.store.read(lambda tx: runs.view(tx, run_id)).status is not None

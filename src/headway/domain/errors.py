@@ -11,7 +11,7 @@ HeadwayError
 ├── Conflict           it cannot be done in this state          409, exit 4
 │   ├── NotActive  AlreadyClaimed  IdempotencyMismatch  NameTaken  SlotReserved  StaleVersion
 │   ├── LeaseEnded  RunNotFailed  RewindRefused  IllegalMove  NotWaiting  OtherBand
-│   └── NotAwaitingApproval
+│   └── NotAwaitingApproval  LogGap
 ├── Unauthorized       who are you?                             401, exit 1
 ├── Forbidden          you may not                              403, exit 1
 │   └── ForeignLease  ForeignWorker
@@ -319,6 +319,18 @@ class NotAwaitingApproval(Conflict):
 
     def __init__(self, job: object, status: str) -> None:
         super().__init__(f"job {job} is not awaiting approval, it is {status}")
+
+
+class LogGap(Conflict):
+    """A piece of output does not follow what is there."""
+
+    code = "log_gap"
+
+    def __init__(self, offset: int, size: int) -> None:
+        super().__init__(
+            f"a piece at {offset} would leave a gap: send again from {size}, where the log ends"
+        )
+        self.size = size
 
 
 class Unauthorized(HeadwayError):

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ ROOM_FOR_THE_REST = 64 * 1024
 """How much larger than its params or result a body may be."""
 
 LARGEST_BATCH = 256 * 1024 * 1024
+LARGEST_LOG_CALL = 2 * 1024 * 1024
+LOGS = re.compile(r"/api/leases/([^/]+/)?logs")
 BATCHES = ("/api/jobs/batch", "/api/leases/releases", "/api/leases/heartbeats", "/api/job-groups")
 
 log = logging.getLogger("headway.http")
@@ -130,7 +133,7 @@ class Application:
         body = table.read_body(operation, await exchange.body(self._limit(exchange.path)))
         query = table.read_query(operation, exchange.query())
         key = exchange.header("idempotency-key")
-        if operation.method == "GET":
+        if operation.blocking:
             answer = await asyncio.to_thread(
                 table.perform, self.scheduler, principal, operation, values, body, query, key
             )
@@ -143,6 +146,8 @@ class Application:
     def _limit(self, path: str) -> int:
         if path in BATCHES:
             return LARGEST_BATCH
+        if LOGS.fullmatch(path):
+            return LARGEST_LOG_CALL
         return (
             max(self.scheduler.rules.largest_params, self.scheduler.rules.largest_result)
             + ROOM_FOR_THE_REST

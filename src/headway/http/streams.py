@@ -92,7 +92,7 @@ class Streams:
     ) -> AsyncIterator[bytes]:
         offset = 0
         if tail is not None:
-            offset = path.stat().st_size if path.exists() else 0
+            offset = log_files.size(path)
             yield await asyncio.to_thread(log_files.read_tail, path, tail)
         while True:
             run = await self._read(lambda tx: runs.view(tx, run_id))

@@ -1,6 +1,6 @@
 """Leases: granted, denied, renewed, expired."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -195,16 +195,9 @@ def heartbeat(
     answers, renewals = [], []
     for beat in beats:
         row = live.get(beat.lease_id)
-        if row is None:
-            answers.append(
-                BeatAnswer(
-                    lease_id=beat.lease_id, error=_why_not_live(tx, beat.lease_id, worker_id)
-                )
-            )
-        elif row["worker_id"] != worker_id:
-            answers.append(
-                BeatAnswer(lease_id=beat.lease_id, error=errors.ForeignLease(beat.lease_id))
-            )
+        if row is None or row["worker_id"] != worker_id:
+            error = _why_not_held(tx, row, beat.lease_id, worker_id)
+            answers.append(BeatAnswer(lease_id=beat.lease_id, error=error))
         else:
             renewals.append(_renewal(tx, row, beat))
             answers.append(
@@ -230,8 +223,24 @@ def _renewal(tx: Transaction, row: Row, beat: Beat) -> dict[str, Any]:
     }
 
 
-def _why_not_live(tx: Transaction, lease_id: str, worker_id: str) -> errors.HeadwayError:
-    row = tx.row("ended_lease", lease_id=lease_id)
+def refusals(
+    tx: Transaction, worker_id: str, lease_ids: Collection[str]
+) -> dict[str, errors.HeadwayError]:
+    """Why some of these leases are not held by this worker now; those that are have no reason."""
+    rows = tx.rows("leases_by_id", lease_ids=records.listed(lease_ids))
+    live = {row["lease_id"]: row for row in rows}
+    held = {row["lease_id"] for row in rows if row["worker_id"] == worker_id}
+    return {
+        lease_id: _why_not_held(tx, live.get(lease_id), lease_id, worker_id)
+        for lease_id in lease_ids
+        if lease_id not in held
+    }
+
+
+def _why_not_held(
+    tx: Transaction, live: Row | None, lease_id: str, worker_id: str
+) -> errors.HeadwayError:
+    row = live or tx.row("ended_lease", lease_id=lease_id)
     if row is None:
         return errors.NotFound("lease", lease_id)
     if row["worker_id"] != worker_id:

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
+from headway.domain import errors
+
 TAIL_LIMIT = 4 * 1024 * 1024
 _BLOCK = 64 * 1024
 
@@ -17,6 +19,34 @@ def folder(run_id: str) -> str:
 def path(directory: Path, stream: str) -> Path:
     """One of the two log files of a run."""
     return directory / f"{stream}.log"
+
+
+def write_at(path: Path, offset: int, data: bytes) -> int:
+    """Add what is new of a piece at its place; answers how long the log is now.
+
+    A piece that is there already changes nothing. One that would leave a gap is refused.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+    try:
+        size = os.fstat(handle).st_size
+        if offset > size:
+            raise errors.LogGap(offset, size)
+        new = memoryview(data)[size - offset :]
+        while new:
+            written = os.pwrite(handle, new, size)
+            new, size = new[written:], size + written
+        return size
+    finally:
+        os.close(handle)
+
+
+def size(path: Path) -> int:
+    """How many bytes a log has; one that nobody wrote to has none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def read_from(path: Path, offset: int, size: int) -> bytes:

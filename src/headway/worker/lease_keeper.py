@@ -100,6 +100,11 @@ class LeaseKeeper:
         with self._lock:
             return list(self._held.values())
 
+    def live(self) -> list[str]:
+        """The ids of the leases that are held."""
+        with self._lock:
+            return list(self._held)
+
     def known(self) -> list[str]:
         """Every lease that was ever held here and may still be live at the server."""
         with self._lock:

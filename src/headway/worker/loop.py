@@ -4,7 +4,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors.interface import Executor, Running
 from headway.worker.lease_keeper import LeaseKeeper, margin
+from headway.worker.log_shipper import LogShipper
 from headway.worker.reporter import Reporter
 from headway.worker.slots import Slots
 from headway.worker.transport import Taken, Transport
@@ -45,6 +46,7 @@ class Worker:
         slots: int,
         data: Path,
         prepares: Mapping[str, Prepare] | None = None,
+        shipper: LogShipper | None = None,
     ) -> None:
         self.slots = Slots(slots)
         self.executor = executor
@@ -59,7 +61,8 @@ class Worker:
         self._stopping = threading.Event()
         self._leaving = threading.Event()
         self._keeper = LeaseKeeper(transport)
-        self._reporter = Reporter(transport, self._keeper.drop, self._chance)
+        self._shipper = shipper
+        self._reporter = Reporter(transport, self._flush, self._reported, self._chance)
         self._claimer = threading.Thread(
             target=self._claim_loop, name="headway-claims", daemon=True
         )
@@ -71,6 +74,8 @@ class Worker:
         """Begin to work."""
         run_logs.capture()
         self._register()  # before the first claim: recovery knows by it whose a lease was
+        if self._shipper is not None:
+            self._shipper.start(self._keeper.live)
         self._registrar.start()
         self._claimer.start()
 
@@ -92,6 +97,8 @@ class Worker:
             self._abandon()
         self._reporter.close(5.0 if idle else 1.0)
         self._keeper.close()
+        if self._shipper is not None:
+            self._shipper.close()
         self._leaving.set()
         self._registrar.join()
         try:
@@ -195,11 +202,13 @@ class Worker:
         )
         ctx = JobContext(work)
         held = self._keeper.hold(lease_id, ttl_s, asked, ctx)
+        if self._shipper is not None:
+            self._shipper.wake()
 
         def done(outcome: Outcome) -> None:
             self.slots.give_back()
             if held.fenced:
-                self._keeper.drop(lease_id)
+                self._reported(lease_id)
             else:
                 self._report(lease_id, outcome)
 
@@ -220,6 +229,16 @@ class Worker:
             self._transport.poke()
         else:
             self._reporter.poke()
+
+    def _flush(self, run_ids: Collection[str]) -> None:
+        """Runs have ended: what they printed goes before their outcome."""
+        if self._shipper is not None:
+            self._shipper.flush(run_ids)
+
+    def _reported(self, run_id: str) -> None:
+        self._keeper.drop(run_id)
+        if self._shipper is not None:
+            self._shipper.forget(run_id)
 
     def _prepare_and_run(self, job: Started) -> None:
         """The two-step way: set up what the job needs, then ask for the lease."""

@@ -20,6 +20,8 @@ from headway.api.lease_shapes import (
     ItemAnswers,
     LeaseAnswer,
     LeaseBody,
+    LogItem,
+    LogPieces,
     ReleaseItem,
     Releases,
     WorkerBody,
@@ -137,6 +139,12 @@ class RemoteTransport:
             Refusal(lease_id=item.lease_id, error=_error(item))
             for item in msgspec.json.decode(answer.content, type=ItemAnswers).items
         ]
+
+    def send_logs(self, pieces: list[LogItem]) -> list[ItemAnswer]:
+        """Send pieces of what runs print."""
+        body = LogPieces(worker_id=self._me.worker_id, items=pieces)
+        answer = self._post("/api/leases/logs", body)
+        return msgspec.json.decode(answer.content, type=ItemAnswers).items
 
     def on_cancel(self, tell: Callable[[], None]) -> None:
         """Heartbeats bring the news."""

@@ -4,7 +4,7 @@ import logging
 import random
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 
 from headway.domain import errors
@@ -24,9 +24,14 @@ class Reporter:
     """
 
     def __init__(
-        self, transport: Transport, reported: Callable[[str], None], chance: random.Random
+        self,
+        transport: Transport,
+        flush: Callable[[Collection[str]], None],
+        reported: Callable[[str], None],
+        chance: random.Random,
     ) -> None:
         self._transport = transport
+        self._flush = flush
         self._reported = reported
         self._chance = chance
         self._ended: deque[Ended] = deque()
@@ -78,6 +83,7 @@ class Reporter:
         wait_s = 0.1
         while True:
             try:
+                self._flush([one.lease_id for one in ended])
                 self._note(self._transport.release(ended))
                 return
             except errors.Unavailable as error:

@@ -12,6 +12,7 @@ from typing import IO, Any, BinaryIO, Literal, TextIO
 from headway.storage import log_files
 
 Stream = Literal["stdout", "stderr"]
+STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 

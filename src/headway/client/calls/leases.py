@@ -9,6 +9,9 @@ from headway.api.lease_shapes import (
     ItemAnswers,
     LeaseAnswer,
     LeaseBody,
+    LogAnswer,
+    LogBody,
+    LogPieces,
     ReleaseAnswer,
     ReleaseBody,
     Releases,
@@ -24,6 +27,11 @@ from headway.domain.workers import Worker
 def list_workers() -> Call[Page[Worker]]:
     """Every worker that is known."""
     return Call("GET", "/api/workers", Page[Worker])
+
+
+def leave(worker_id: str) -> Call[WorkerBody]:
+    """Say goodbye."""
+    return Call("DELETE", f"/api/workers/{step(worker_id)}", WorkerBody)
 
 
 def claim(body: ClaimBody) -> Call[Claimed | None]:
@@ -64,3 +72,13 @@ def release(lease_id: str, body: ReleaseBody) -> Call[ReleaseAnswer]:
 def releases(body: Releases) -> Call[ItemAnswers]:
     """Report how many runs ended."""
     return Call("POST", "/api/leases/releases", ItemAnswers, body)
+
+
+def send_log(lease_id: str, body: LogBody) -> Call[LogAnswer]:
+    """Add to a run's output; the same piece may be sent again."""
+    return Call("POST", f"/api/leases/{step(lease_id)}/logs", LogAnswer, body)
+
+
+def send_logs(body: LogPieces) -> Call[ItemAnswers]:
+    """Add to the output of many runs."""
+    return Call("POST", "/api/leases/logs", ItemAnswers, body)

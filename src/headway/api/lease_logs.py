@@ -1,0 +1,91 @@
+"""Operations of workers that send the output of their runs."""
+
+from headway.api import access
+from headway.api.lease_shapes import (
+    ItemAnswer,
+    ItemAnswers,
+    LogAnswer,
+    LogBody,
+    LogItem,
+    LogPieces,
+)
+from headway.api.leases import check_count, refused
+from headway.api.operation import Call, Nothing, operation
+from headway.domain import errors
+from headway.domain.tokens import Role
+from headway.scheduler import leases
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import log_files
+from headway.storage.transaction import Transaction
+
+LARGEST_PIECE = 256 * 1024
+
+
+@operation(
+    "POST", "/api/leases/{id}/logs", Role.WORK, body=LogBody, answer=LogAnswer, blocking=True
+)
+def send_log(call: Call[LogBody, Nothing]) -> LogAnswer:
+    """Add to a run's output. A piece that is sent again changes nothing."""
+    body = call.body
+    piece = LogItem(
+        lease_id=call.path["id"], stream=body.stream, offset=body.offset, data=body.data
+    )
+    _check(piece)
+    refusals = _refusals(call, body.worker_id, [piece])
+    if piece.lease_id in refusals:
+        raise refusals[piece.lease_id]
+    return LogAnswer(size=_write(call.scheduler, piece))
+
+
+@operation("POST", "/api/leases/logs", Role.WORK, body=LogPieces, answer=ItemAnswers, blocking=True)
+def send_logs(call: Call[LogPieces, Nothing]) -> ItemAnswers:
+    """Add to the output of many runs; each piece is answered for itself."""
+    pieces = call.body.items
+    check_count(len(pieces))
+    for piece in pieces:
+        _check(piece)
+    refusals = _refusals(call, call.body.worker_id, pieces)
+    return ItemAnswers(
+        items=[
+            refused(piece.lease_id, refusals[piece.lease_id])
+            if piece.lease_id in refusals
+            else _answer(call.scheduler, piece)
+            for piece in pieces
+        ]
+    )
+
+
+def _check(piece: LogItem) -> None:
+    if piece.offset < 0:
+        raise errors.InvalidRequest("offset", f"{piece.offset} is less than 0")
+    if len(piece.data) > LARGEST_PIECE:
+        raise errors.TooLarge("data", len(piece.data), LARGEST_PIECE)
+
+
+def _refusals(
+    call: Call[LogBody, Nothing] | Call[LogPieces, Nothing], worker_id: str, pieces: list[LogItem]
+) -> dict[str, errors.HeadwayError]:
+    """Only the holder of a lease may add to its run: what is not listed here is held."""
+
+    def work(tx: Transaction) -> dict[str, errors.HeadwayError]:
+        access.check_worker(tx, call.principal, worker_id)
+        return leases.refusals(tx, worker_id, {piece.lease_id for piece in pieces})
+
+    return call.scheduler.store.read(work)
+
+
+def _answer(scheduler: Scheduler, piece: LogItem) -> ItemAnswer:
+    try:
+        return ItemAnswer(lease_id=piece.lease_id, ok=True, size=_write(scheduler, piece))
+    except errors.LogGap as gap:
+        return ItemAnswer(
+            lease_id=piece.lease_id, ok=False, code=gap.code, detail=gap.detail, size=gap.size
+        )
+
+
+def _write(scheduler: Scheduler, piece: LogItem) -> int:
+    path = log_files.path(scheduler.data / log_files.folder(piece.lease_id), piece.stream)
+    try:
+        return log_files.write_at(path, piece.offset, piece.data)
+    except OSError as error:
+        raise errors.Unavailable(f"the log could not be written: {error.strerror}") from error

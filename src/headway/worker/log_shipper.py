@@ -1,0 +1,146 @@
+"""The log shipper: sends what runs print to a server on another machine, while they run.
+
+The output goes to files here first, so a run never waits for the network and nothing piles up in
+memory. What is left is sent before the outcome is reported: after that the lease is gone.
+"""
+
+import logging
+import os
+import shutil
+import threading
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from headway.api.lease_shapes import ItemAnswer, LogItem
+from headway.domain import errors
+from headway.storage import log_files
+from headway.worker.run_logs import STREAMS, Stream
+
+EVERY_S = 0.5
+MOST_PER_PIECE = 192 * 1024
+MOST_PER_CALL = 768 * 1024
+TRIES = 3
+PAUSE_S = 0.2
+
+log = logging.getLogger("headway.worker")
+
+
+class Way(Protocol):
+    """How pieces of output travel."""
+
+    def send_logs(self, pieces: list[LogItem]) -> list[ItemAnswer]:
+        """Send pieces; each is answered for itself."""
+
+
+class LogShipper:
+    """A thread for runs that go on, and `flush` for those that have ended."""
+
+    def __init__(self, way: Way, data: Path) -> None:
+        self._way = way
+        self._data = data
+        self._running: Callable[[], Collection[str]] = lambda: ()
+        self._sent: dict[tuple[str, Stream], int] = {}
+        self._refused: set[str] = set()
+        self._lock = threading.Lock()
+        self._poke = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="headway-logs", daemon=True)
+
+    def start(self, running: Callable[[], Collection[str]]) -> None:
+        """Begin to send the output of these runs."""
+        self._running = running
+        self._thread.start()
+
+    def wake(self) -> None:
+        """There is a run."""
+        if not self._poke.is_set():
+            self._poke.set()
+
+    def close(self) -> None:
+        """Stop sending."""
+        self._stopping.set()
+        self._poke.set()
+        self._thread.join()
+
+    def flush(self, run_ids: Collection[str]) -> None:
+        """Send all that these runs have printed, but rather lose output than an outcome."""
+        for last in (*[False] * (TRIES - 1), True):
+            try:
+                while self._send(run_ids):
+                    pass
+                return
+            except errors.Unavailable as error:
+                if last:
+                    log.warning("output of %d runs was not sent: %s", len(run_ids), error)
+            self._stopping.wait(PAUSE_S)
+
+    def forget(self, run_id: str) -> None:
+        """The run is over. What was sent as a whole needs to be kept here no longer."""
+        self._refused.discard(run_id)
+        directory = self._directory(run_id)
+        if directory is None:
+            return
+        sent = [self._sent.pop((run_id, stream), 0) for stream in STREAMS]
+        if sent == [log_files.size(log_files.path(directory, stream)) for stream in STREAMS]:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def _directory(self, run_id: str) -> Path | None:
+        """The run's files; most short runs have none, and this is asked for each."""
+        directory = f"{self._data}/{log_files.folder(run_id)}"
+        return Path(directory) if os.path.isdir(directory) else None
+
+    def _loop(self) -> None:
+        while not self._stopping.is_set():
+            self._poke.wait()
+            if not (run_ids := self._running()):
+                self._poke.clear()
+                # A run that came in this moment has poked in vain.
+                run_ids = self._running()
+            try:
+                more = self._send(run_ids)
+            except errors.Unavailable as error:
+                log.info("output waits for the scheduler: %s", error)
+                more = False
+            self._stopping.wait(0.01 if more else EVERY_S)
+
+    def _send(self, run_ids: Collection[str]) -> bool:
+        """One call with what these runs have printed; True when there may be more."""
+        with self._lock:
+            pieces = list(self._pieces(run_ids))
+            if not pieces:
+                return False
+            try:
+                answers = self._way.send_logs(pieces)
+            except errors.Unavailable:
+                raise
+            except errors.HeadwayError as error:
+                log.warning("output is refused: %s", error)
+                self._refused.update(piece.lease_id for piece in pieces)
+                return True
+            for piece, answer in zip(pieces, answers, strict=True):
+                self._take(piece, answer)
+            return True
+
+    def _take(self, piece: LogItem, answer: ItemAnswer) -> None:
+        if answer.size is not None:  # also when a server has less than was sent to another one
+            self._sent[piece.lease_id, piece.stream] = answer.size
+        else:
+            log.warning("output of run %s is refused: %s", piece.lease_id, answer.detail)
+            self._refused.add(piece.lease_id)
+
+    def _pieces(self, run_ids: Collection[str]) -> Iterator[LogItem]:
+        room = MOST_PER_CALL
+        for run_id in run_ids:
+            directory = self._directory(run_id)
+            if directory is None or run_id in self._refused:
+                continue
+            for stream in STREAMS:
+                offset = self._sent.get((run_id, stream), 0)
+                size = min(MOST_PER_PIECE, room)
+                data = log_files.read_from(log_files.path(directory, stream), offset, size)
+                if data:
+                    room -= len(data)
+                    yield LogItem(lease_id=run_id, stream=stream, offset=offset, data=data)
+                if room <= 0:
+                    return
