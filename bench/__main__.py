@@ -3,7 +3,18 @@
 import argparse
 from collections.abc import Callable
 
-from bench import backlog, dag, drain, floor, huey_peer, latency, memory, recovery, submit
+from bench import (
+    backlog,
+    dag,
+    drain,
+    floor,
+    huey_peer,
+    latency,
+    memory,
+    recovery,
+    remote,
+    submit,
+)
 
 
 def main() -> None:
@@ -88,6 +99,18 @@ def _recovery(shrink: int, db: str | None) -> None:
     _say(what, f"{seconds:.1f} s", f"{peak_mb:.0f} MB at most")
 
 
+def _remote(shrink: int, db: str | None) -> None:
+    for slots in (100, 400):
+        rate = remote.drain(30_000 // shrink, slots, db)
+        _say(f"drain over HTTP, {slots} slots", f"{rate:,.0f}/s")
+    median, late = remote.latency(300 // shrink, db)
+    _say("submit to start over HTTP", f"p50 {median:.1f} ms", f"p99 {late:.1f} ms")
+    cpu, resident = remote.idle(1000, 30 / min(shrink, 3), db)
+    _say("1,000 idle workers", f"{cpu:.1f} % CPU", f"{resident:.0f} MB")
+    took, commits = remote.heartbeats(10_000, 10, db)
+    _say("heartbeats of 10,000 leases", f"{took:,.0f} ms", f"{commits:.1f} transactions a round")
+
+
 def _peers(shrink: int, db: str | None) -> None:
     peer = huey_peer.drain(20_000 // shrink)
     ours, _ = drain.drain(60_000 // shrink, 100)
@@ -104,6 +127,7 @@ SECTIONS: dict[str, Callable[[int, str | None], None]] = {
     "dag": _dag,
     "memory": _memory,
     "recovery": _recovery,
+    "remote": _remote,
     "peers": _peers,
 }
 

@@ -1,9 +1,12 @@
 """Late, doubled and foreign reports, and claims that wait."""
 
+import socket
 import threading
 from typing import Any
 
 from tests.servers import Server, Stage
+
+from headway.http.server import listen
 
 
 def start(server: Server, job_type: str, **fields: Any) -> Any:
@@ -79,6 +82,27 @@ def test_a_heartbeat_never_goes_past_the_time_out_of_the_job(server: Server) -> 
     lease = claimed["lease"]
     beat = server.post(f"/api/leases/{lease['lease_id']}/heartbeat", worker_id="w1")
     assert beat["expires_at"] == lease["expires_at"]
+
+
+def test_a_brief_claim_has_what_is_needed_to_do_the_job(server: Server) -> None:
+    job = server.submit("brief", params={"a": [1, "ü"]}, timeout_s=5)
+    body = {"worker_id": "w1", "job_types": ["brief"], "lease": True, "brief": True}
+    (claimed,) = server.post("/api/claims", **body)["jobs"]
+    assert claimed["job"] == {
+        "job_id": job["job_id"],
+        "number": job["number"],
+        "job_type": "brief",
+        "attempt": 0,
+        "params": {"a": [1, "ü"]},
+        "timeout_s": 5.0,
+    }
+    assert claimed["run_id"] == claimed["lease"]["lease_id"]
+
+
+def test_connections_are_known_to_be_tcp() -> None:
+    # Otherwise asyncio leaves out TCP_NODELAY, and each answer waits for an acknowledgement.
+    with listen("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
 
 
 def test_a_waiting_claim_wakes_up_when_a_job_is_submitted(server: Server) -> None:

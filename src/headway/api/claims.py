@@ -2,8 +2,17 @@
 
 from typing import Any
 
+import msgspec
+
 from headway.api import access
-from headway.api.lease_shapes import ClaimBody, Claimed, ClaimedJob
+from headway.api.lease_shapes import (
+    BriefClaimed,
+    BriefClaimedJob,
+    BriefJob,
+    ClaimBody,
+    Claimed,
+    ClaimedJob,
+)
 from headway.api.operation import Answered, Call, Nothing, operation
 from headway.domain import errors
 from headway.domain.requests import FLAGS, check_name, check_number, check_seconds
@@ -63,8 +72,10 @@ def register(tx: Transaction, principal: Principal, body: ClaimBody, request: Cl
     )
 
 
-def claimed(tx: Transaction, started: list[Started]) -> Claimed:
-    """Claimed jobs as they are shown."""
+def claimed(tx: Transaction, body: ClaimBody, started: list[Started]) -> Claimed | BriefClaimed:
+    """Claimed jobs as they are shown; reading whole jobs can take longer than to do them."""
+    if body.brief:
+        return BriefClaimed(jobs=[_brief(one) for one in started])
     views = {job.number: job for job in jobs.views(tx, [one.number for one in started])}
     return Claimed(
         jobs=[
@@ -78,6 +89,20 @@ def claimed(tx: Transaction, started: list[Started]) -> Claimed:
     )
 
 
+def _brief(one: Started) -> BriefClaimedJob:
+    job = BriefJob(
+        job_id=one.job_id,
+        number=one.number,
+        job_type=one.job_type,
+        attempt=one.attempt,
+        params=msgspec.Raw(one.params),
+        timeout_s=one.timeout_s,
+    )
+    return BriefClaimedJob(
+        job=job, lease=one.lease, run_id=one.lease.lease_id if one.lease else None
+    )
+
+
 @operation("POST", "/api/claims", Role.WORK, body=ClaimBody, answer=Claimed, also=(204,))
 def claim(call: Call[ClaimBody, Nothing]) -> Any:
     """Take jobs to work on; waits up to `wait_s` for some, 204 if there are none."""
@@ -86,6 +111,6 @@ def claim(call: Call[ClaimBody, Nothing]) -> Any:
     def work(tx: Transaction) -> Answered:
         register(tx, call.principal, call.body, request)
         got = claims.claim(call.scheduler, tx, request, call.body.holds)
-        return Answered(claimed(tx, got), 200) if got else Answered(None, 204)
+        return Answered(claimed(tx, call.body, got), 200) if got else Answered(None, 204)
 
     return call.scheduler.store.write_later(work)

@@ -26,6 +26,7 @@ class ClaimBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     lease: bool = False
     ttl_s: float | None = None
     holds: tuple[str, ...] | None = None
+    brief: bool = False
     slots: int | None = None
     host: str | None = None
     pid: int | None = None
@@ -44,6 +45,32 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     """What a claim got, and how long it had waited before the leases were granted."""
 
     jobs: list[ClaimedJob]
+    waited_ms: int = 0
+
+
+class BriefJob(msgspec.Struct, frozen=True, kw_only=True):
+    """As much of a job as is needed to do it."""
+
+    job_id: str
+    number: int
+    job_type: str
+    attempt: int
+    params: msgspec.Raw
+    timeout_s: float | None
+
+
+class BriefClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A job for a worker that wants to know no more than it needs."""
+
+    job: BriefJob
+    lease: Lease | None
+    run_id: str | None
+
+
+class BriefClaimed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a brief claim got."""
+
+    jobs: list[BriefClaimedJob]
     waited_ms: int = 0
 
 

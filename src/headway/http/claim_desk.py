@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from headway.api.claims import claimed, read_claim, register
-from headway.api.lease_shapes import ClaimBody, Claimed
+from headway.api.lease_shapes import BriefClaimed, ClaimBody, Claimed
 from headway.domain import errors
 from headway.domain.jobs import Lane
 from headway.domain.tokens import Principal
@@ -37,7 +37,7 @@ class _Waiter:
     principal: Principal
     body: ClaimBody
     request: ClaimRequest
-    answer: "asyncio.Future[Claimed | None]"
+    answer: "asyncio.Future[_Claimed | None]"
     came: float = field(default_factory=time.monotonic)
     leaving: bool = False
 
@@ -57,7 +57,8 @@ class _Waiter:
         return self.body.wait_s > 0 and not self.leaving
 
 
-_Answer = Claimed | errors.HeadwayError
+_Claimed = Claimed | BriefClaimed
+_Answer = _Claimed | errors.HeadwayError
 _Wish = tuple[Abilities, bool]
 
 
@@ -113,7 +114,7 @@ class ClaimDesk:
                 waiter.answer.set_result(None)
         self._registered.pop(worker_id, None)
 
-    async def claim(self, principal: Principal, body: ClaimBody) -> Claimed | None:
+    async def claim(self, principal: Principal, body: ClaimBody) -> _Claimed | None:
         """Jobs for a worker, or None if there are none within its time."""
         if not self.open:
             raise errors.Stopping()
@@ -142,7 +143,7 @@ class ClaimDesk:
             and self._is_registered(waiter)
         )
 
-    async def _leave(self, waiter: _Waiter) -> Claimed | None:
+    async def _leave(self, waiter: _Waiter) -> _Claimed | None:
         """Time is up; what is claimed for this worker in the same moment is still its own."""
         waiter.leaving = True
         if waiter in self._waiting:
@@ -199,7 +200,7 @@ class ClaimDesk:
             self._nothing_for |= nothing_for
         self._remember(one for one in strangers if not isinstance(answers.get(one), Exception))
         for waiter, got in answers.items():
-            if isinstance(got, Claimed):
+            if not isinstance(got, errors.HeadwayError):
                 waited_ms = int((asked - waiter.came) * 1000)
                 answers[waiter] = msgspec.structs.replace(got, waited_ms=waited_ms)
         return answers
@@ -224,7 +225,7 @@ class ClaimDesk:
                 continue
             got = claims.claim(self._scheduler, tx, waiter.request, waiter.body.holds)
             if got:
-                answers[waiter] = claimed(tx, got)
+                answers[waiter] = claimed(tx, waiter.body, got)
             if len(got) < waiter.request.max_jobs:
                 nothing_for.add(waiter.wish)
         return answers, nothing_for
