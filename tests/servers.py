@@ -46,6 +46,14 @@ def hold(name: str) -> str:
 
 
 @app.job
+def step(ctx: headway.JobContext, name: str) -> None:
+    write(name)
+    ctx.progress(0.5, "half")
+    while not Path(f"{name}.go").exists():
+        time.sleep(0.01)
+
+
+@app.job
 def fail(name: str) -> None:
     write(name)
     raise RuntimeError(f"{name} does not work")

@@ -100,6 +100,11 @@ class JobContext:
         newest, self._progress = self._progress, None
         return newest
 
+    def put_back(self, progress: Progress | None) -> None:
+        """Progress that was taken and did not arrive; a newer word replaces it."""
+        if self._progress is None:
+            self._progress = progress
+
     def cancel(self) -> None:
         """Ask the run to stop by itself."""
         self._cancelled = True

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from headway.domain import errors
 from headway.domain.leases import HEARTBEATS_PER_TTL
 from headway.scheduler.leases import Beat, BeatAnswer
-from headway.worker.context import JobContext
+from headway.worker.context import JobContext, Progress
 from headway.worker.executors.interface import Running
 from headway.worker.transport import Transport
 
@@ -141,28 +141,22 @@ class LeaseKeeper:
     def _beat(self) -> None:
         everything, self._look = self._look, False
         now = time.monotonic()
-        due, beats = [], []
+        due = []
         for held in self.held():
             progress = held.ctx.take_progress()
             if everything or progress is not None or held.renew_at <= now:
-                due.append(held)
-                beats.append(
-                    Beat(
-                        lease_id=held.lease_id,
-                        progress=progress.fraction if progress else None,
-                        message=progress.message if progress else None,
-                    )
-                )
-        if not beats:
+                due.append((held, progress))
+        if not due:
             return
         try:
-            answers = self._transport.heartbeat(beats)
+            answers = self._transport.heartbeat([_beat(held, word) for held, word in due])
         except errors.Unavailable as error:
-            log.warning("%d leases could not be renewed: %s", len(beats), error)
-            for held in due:
+            log.warning("%d leases could not be renewed: %s", len(due), error)
+            for held, progress in due:
+                held.ctx.put_back(progress)
                 held.renew_at = time.monotonic() + min(TICK_S, held.ttl_s / 10)
             return
-        for held, answer in zip(due, answers, strict=True):
+        for (held, _), answer in zip(due, answers, strict=True):
             self._take(held, answer, now)
 
     def _take(self, held: Held, answer: BeatAnswer, sent: float) -> None:
@@ -191,6 +185,12 @@ class LeaseKeeper:
         held.ctx.cancel()
         if held.running is not None:
             held.running.stop()
+
+
+def _beat(held: Held, progress: Progress | None) -> Beat:
+    if progress is None:
+        return Beat(lease_id=held.lease_id)
+    return Beat(lease_id=held.lease_id, progress=progress.fraction, message=progress.message)
 
 
 def _until(moments: list[float]) -> float | None:
