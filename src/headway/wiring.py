@@ -31,13 +31,13 @@ from headway.storage import log_files
 from headway.storage.store import Clock, Database, Store
 from headway.storage.transaction import Connection, Row, Transaction
 from headway.worker import process_groups
+from headway.worker.executors.by_type import Executors
 from headway.worker.executors.children import Nursery
 from headway.worker.executors.commands import CommandExecutor
 from headway.worker.executors.processes import ProcessExecutor
 from headway.worker.executors.threads import ThreadExecutor
 from headway.worker.executors.timers import Timers
 from headway.worker.guard import Guard
-from headway.worker.loop import Executors
 from headway.worker.transport import Registration
 from headway.workspace import Workspace, plugins
 

@@ -11,14 +11,13 @@ from typing import Any
 import msgspec
 
 from headway.domain import errors
-from headway.domain.jobs import COMMAND
 from headway.domain.leases import Lease
 from headway.domain.runs import Outcome, RunStatus
 from headway.scheduler.leases import Denied
 from headway.scheduler.start import Started
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
-from headway.worker.executors.interface import Executor, Running
+from headway.worker.executors.interface import Executor
 from headway.worker.lease_keeper import LeaseKeeper, margin
 from headway.worker.log_shipper import LogShipper
 from headway.worker.reporter import Reporter
@@ -280,22 +279,3 @@ class Worker:
                 self._transport.prepare(job.job_id)
                 hook()
                 del self._unprepared[job.job_type]
-
-
-class Executors:
-    """Picks the executor by job type."""
-
-    def __init__(
-        self, handlers: Executor, processes: Executor, commands: Executor, isolated: set[str]
-    ) -> None:
-        self._handlers = handlers
-        self._processes = processes
-        self._commands = commands
-        self._isolated = isolated
-
-    def start(self, work: Work, ctx: JobContext, done: Callable[[Outcome], None]) -> Running:
-        """Start the run where it belongs."""
-        if work.job_type == COMMAND:
-            return self._commands.start(work, ctx, done)
-        chosen = self._processes if work.job_type in self._isolated else self._handlers
-        return chosen.start(work, ctx, done)

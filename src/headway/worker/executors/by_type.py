@@ -1,0 +1,27 @@
+"""The executor that belongs to a job type."""
+
+from collections.abc import Callable
+
+from headway.domain.jobs import COMMAND
+from headway.domain.runs import Outcome
+from headway.worker.context import JobContext, Work
+from headway.worker.executors.interface import Executor, Running
+
+
+class Executors:
+    """Picks the executor by job type."""
+
+    def __init__(
+        self, handlers: Executor, processes: Executor, commands: Executor, isolated: set[str]
+    ) -> None:
+        self._handlers = handlers
+        self._processes = processes
+        self._commands = commands
+        self._isolated = isolated
+
+    def start(self, work: Work, ctx: JobContext, done: Callable[[Outcome], None]) -> Running:
+        """Start the run where it belongs."""
+        if work.job_type == COMMAND:
+            return self._commands.start(work, ctx, done)
+        chosen = self._processes if work.job_type in self._isolated else self._handlers
+        return chosen.start(work, ctx, done)
