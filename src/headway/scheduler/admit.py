@@ -1,7 +1,7 @@
 """Admission: the gates decide whether a waiting job may be claimed, or what it waits for."""
 
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
