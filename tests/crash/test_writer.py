@@ -3,11 +3,15 @@
 import sqlite3
 import threading
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headway.clock import SystemClock
 from headway.domain import errors
+from headway.storage.sqlite.database import SqliteDatabase
+from headway.storage.store import Store
 from headway.storage.transaction import Transaction
 from headway.storage.writer import Writer
 
@@ -105,3 +109,44 @@ def test_writing_goes_on_when_the_file_is_back() -> None:
     assert writer.submit(answer("back")).result(WAIT_S) == "back"
     assert session.opened == 1
     writer.close()
+
+
+def test_work_that_comes_while_it_closes_is_done_or_refused_but_never_left() -> None:
+    writer = Writer(FlakySession(), lambda topics: None)
+    entered, go_on = threading.Event(), threading.Event()
+    given: list[Future[str]] = []
+
+    def slow(tx: Transaction) -> str:
+        tx.wakes = set()
+        entered.set()
+        go_on.wait(WAIT_S)
+        return "done"
+
+    def submit_until_refused() -> None:
+        while not (given and given[-1].done() and given[-1].exception()):
+            given.append(writer.submit(answer("done")))
+
+    first: Future[str] = writer.submit(slow)
+    assert entered.wait(WAIT_S)
+    submitting = threading.Thread(target=submit_until_refused)
+    submitting.start()
+    go_on.set()
+    writer.close()
+    submitting.join(WAIT_S)
+    assert first.result(WAIT_S) == "done"
+    for one in given[:-1]:
+        assert one.result(WAIT_S) == "done"
+    with pytest.raises(errors.Stopping):
+        given[-1].result(WAIT_S)
+
+
+def test_a_write_inside_a_write_is_refused_instead_of_waiting_for_itself(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "headway.db", SystemClock())
+    database.migrate()
+    store = Store(database)
+    try:
+        with pytest.raises(RuntimeError, match="inside a write"):
+            store.write(lambda tx: store.write(lambda inner: None))
+        assert store.write(lambda tx: "goes on") == "goes on"
+    finally:
+        store.close()

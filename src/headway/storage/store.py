@@ -63,6 +63,7 @@ class Store:
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Run the work in a transaction and wait until it is on disk."""
+        self.writer.check_outside()
         return self.writer.submit(work).result()
 
     def write_later(self, work: Callable[[Transaction], T]) -> "Future[T]":

@@ -82,7 +82,8 @@ class Writer:
         self._session = session
         self._tell = tell
         self._waiting: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
-        self._closed = threading.Event()
+        self._is_closed = False
+        self._door = threading.Lock()  # nothing is queued behind the None that ends the loop
         self._is_lost = False
         self.problem: str | None = None
         self.commits = 0
@@ -97,20 +98,31 @@ class Writer:
     def submit_all(self, works: "Sequence[Work | Piece]") -> "list[Future[Any]]":
         """Queue pieces of work for one transaction, in this order; each fails by itself."""
         waiting: list[Waiting] = [(work, Future()) for work in works]
-        if self._closed.is_set():
-            for _, future in waiting:
-                future.set_exception(errors.Stopping())
-        else:
-            self._waiting.put(waiting)
+        with self._door:
+            accepted = not self._is_closed
+            if accepted:
+                self._waiting.put(waiting)
+        for _, future in () if accepted else waiting:
+            future.set_exception(errors.Stopping())
         return [future for _, future in waiting]
+
+    def check_outside(self) -> None:
+        """Refuse to wait for a write inside a write: nobody is left to do it."""
+        if threading.current_thread() is self._thread:
+            raise RuntimeError(
+                "store.write was called inside a write, which would wait for itself for ever;"
+                " use the transaction that is open"
+            )
 
     def close(self) -> None:
         """Finish what is waiting, then stop."""
-        if not self._closed.is_set():
-            self._closed.set()
+        with self._door:
+            if self._is_closed:
+                return
+            self._is_closed = True
             self._waiting.put(None)
-            self._thread.join()
-            self._session.close()
+        self._thread.join()
+        self._session.close()
 
     def _loop(self) -> None:
         while True:
