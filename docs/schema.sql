@@ -218,13 +218,15 @@ CREATE TABLE lock_waiters (
     key        TEXT NOT NULL,
     job_number INTEGER NOT NULL,
     mode       TEXT NOT NULL CHECK (mode IN ('shared', 'exclusive')),
+    standing   INTEGER NOT NULL CHECK (standing IN (0, 1, 2)),
     lane_id    INTEGER NOT NULL,
     priority   INTEGER NOT NULL,
     position   INTEGER NOT NULL,
     PRIMARY KEY (key, job_number)
 ) WITHOUT ROWID;
 
-CREATE INDEX lock_waiters_in_order ON lock_waiters (key, mode, lane_id, priority DESC, position, job_number);
+CREATE INDEX lock_waiters_in_order
+    ON lock_waiters (key, mode, standing, lane_id, priority DESC, position, job_number);
 
 CREATE INDEX lock_waiters_by_job ON lock_waiters (job_number);
 

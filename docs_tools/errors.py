@@ -32,7 +32,7 @@ def page() -> str:
 def _errors() -> str:
     by_code: dict[str, type[HeadwayError]] = {}
     # A test's or a program's own kinds of error may be in the tree too, and are none of ours.
-    ours = [kind for kind in errors.all_errors() if kind.__module__ == errors.__name__]
+    ours = [kind for kind in errors.all_errors() if kind.__module__.startswith(errors.__name__)]
     for kind in [*ours, *ELSEWHERE]:
         # Where a family and a member share a code, the member says more.
         by_code[kind.code] = kind

@@ -28,7 +28,7 @@ MEANING = {
     "starvation_s": "after so long at a full limit, a job keeps back the limit's next free units",
     "probe_every_s": "how often files and branches that jobs wait for are looked at",
     "largest_body": "the most bytes that params, results and request bodies may have",
-    "limits": "sizes of limits, set at each start; only in the file",
+    "limits": "sizes of limits, set at each start",
     "concurrency_policy": "your own `ConcurrencyPolicy`, `module:name`",
     "group_failure_policy": "your own `GroupFailurePolicy`, `module:name`",
     "log_format": "`text` or `json`",
@@ -41,7 +41,7 @@ PAGE = """\
 
 A setting is looked for in this order: the option of the command, the environment variable, the file
 `headway.toml` in the current folder, the default. In the environment, items of a list have commas
-between them. In the file, the name is the key:
+between them, and limits are written `gpu=1,type:story=2`. In the file, the name is the key:
 
 ```toml
 app = "shop:app"
@@ -67,7 +67,7 @@ def _settings() -> str:
         [
             (
                 f"`{field.name}`",
-                _variable(field.name, hints[field.name]),
+                f"`{settings.PREFIX}{field.name.upper()}`",
                 _kind(hints[field.name]),
                 _default(field.default),
                 MEANING[field.name],
@@ -75,10 +75,6 @@ def _settings() -> str:
             for field in msgspec.structs.fields(Settings)
         ],
     )
-
-
-def _variable(name: str, hint: Any) -> str:
-    return "-" if _kind(hint) == "table" else f"`{settings.PREFIX}{name.upper()}`"
 
 
 def _kind(hint: Any) -> str:

@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def load(options: Mapping[str, Any] | None = None, folder: Path | None = None) -
     try:
         return msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise errors.InvalidRequest("settings", str(error)) from None
+        raise errors.Invalid(f"setting {errors.from_validation(str(error)).detail}") from None
 
 
 def _from_file(folder: Path) -> dict[str, Any]:
@@ -78,8 +78,30 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for name in Settings.__struct_fields__:
         text = environment.get(PREFIX + name.upper())
         if text:
-            found[name] = tuple(text.split(",")) if name in _LISTS else text
+            found[name] = _READERS.get(name, str)(text)
     return found
 
 
-_LISTS = {"queues", "capabilities", "allowed_hosts"}
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(item.strip() for item in text.split(","))
+
+
+def _sizes(text: str) -> dict[str, str]:
+    """`gpu=1,type:story=2`; the size stands after the last `=`."""
+    sizes: dict[str, str] = {}
+    for item in _list(text):
+        name, _, size = item.rpartition("=")
+        if not name or not size.isdecimal():
+            raise errors.InvalidRequest(
+                f"{PREFIX}LIMITS", f"cannot read {item!r}; write NAME=SIZE,NAME=SIZE"
+            )
+        sizes[name] = size
+    return sizes
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "queues": _list,
+    "capabilities": _list,
+    "allowed_hosts": _list,
+    "limits": _sizes,
+}

@@ -132,9 +132,31 @@ def test_settings_come_from_options_then_the_environment_then_the_file(
     assert (found.slots, found.port, found.data) == (4, 2, "from-file")
 
 
+def test_every_setting_can_come_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADWAY_LIMITS", "gpu=1, type:story=2")
+    monkeypatch.setenv("HEADWAY_QUEUES", "fast, slow")
+    found = settings.load(folder=tmp_path)
+    assert found.limits == {"gpu": 1, "type:story": 2}
+    assert found.queues == ("fast", "slow")
+    for text in ("gpu", "gpu=", "=1", "gpu=-1", "gpu=1,"):
+        monkeypatch.setenv("HEADWAY_LIMITS", text)
+        with pytest.raises(errors.InvalidRequest, match="NAME=SIZE"):
+            settings.load(folder=tmp_path)
+
+
+def test_a_setting_of_the_wrong_kind_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADWAY_PORT", "http")
+    with pytest.raises(errors.Invalid, match="setting port: Expected `int`"):
+        settings.load(folder=tmp_path)
+
+
 def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
     (tmp_path / "headway.toml").write_text("slotz = 2\n")
-    with pytest.raises(errors.InvalidRequest, match="slotz"):
+    with pytest.raises(errors.Invalid, match="slotz"):
         settings.load(folder=tmp_path)
 
 

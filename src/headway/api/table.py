@@ -105,7 +105,7 @@ def decode(raw: bytes, kind: Any) -> Any:
     try:
         return msgspec.json.decode(raw or b"{}", type=kind)
     except msgspec.ValidationError as error:
-        raise _invalid(str(error)) from None
+        raise errors.from_validation(str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise errors.Malformed(f"the body is not JSON that can be read: {error}") from None
 
@@ -117,16 +117,7 @@ def read_query(operation: Operation, pairs: Mapping[str, str]) -> Any:
     try:
         return msgspec.convert(dict(pairs), operation.query, strict=False)
     except msgspec.ValidationError as error:
-        raise _invalid(str(error)) from None
-
-
-def _invalid(message: str) -> errors.InvalidRequest:
-    """msgspec says `problem - at $.path`; the field comes first for us."""
-    problem, _, where = message.partition(" - at `$")
-    field = where.rstrip("`").lstrip(".")
-    if not field and "field `" in problem:
-        field = problem.partition("field `")[2].partition("`")[0]
-    return errors.InvalidRequest(field, problem)
+        raise errors.from_validation(str(error)) from None
 
 
 def perform(

@@ -1,0 +1,132 @@
+"""Everything that can go wrong, as one tree.
+
+HeadwayError
+├── Invalid            what was asked makes no sense            422, exit 2
+│   ├── InvalidRequest  InvalidParams  InvalidCron  InvalidTimezone  InvalidDuration
+│   ├── InvalidArtifact  OutsideWorkspace  NeverFires  UnknownReference
+│   └── DependencyCycle  UnknownLimit  UnknownTemplate  TemplateArchived
+├── Malformed          what was sent cannot be read             400, exit 2
+├── NotFound           there is no such thing                   404, exit 3
+│   └── NotFinished
+├── Conflict           it cannot be done in this state          409, exit 4
+│   ├── NotActive  AlreadyClaimed  IdempotencyMismatch  NameTaken  SlotReserved  StaleVersion
+│   ├── LeaseEnded  RunNotFailed  RewindRefused  IllegalMove  NotWaiting  OtherBand
+│   └── NotAwaitingApproval  LogGap
+├── Unauthorized       who are you?                             401, exit 1
+├── Forbidden          you may not                              403, exit 1
+│   └── ForeignLease  ForeignWorker
+├── TooLarge           more than the limit                      413, exit 2
+├── WaitedTooLong      a direct request found no slot in time   504, exit 1
+├── HandlerFailed      a direct request's handler raised        500, exit 1
+├── JobFailed          the awaited job did not succeed          (SDK only)
+└── Unavailable        the scheduler cannot answer now          503, exit 1
+    └── Stopping  UntrustedServer  NeedsServer
+
+Each class has a stable `code` that HTTP, the command line and the SDK share.
+"""
+
+from headway.domain.errors.conflict import (
+    AlreadyClaimed,
+    Conflict,
+    IdempotencyMismatch,
+    IllegalMove,
+    LeaseEnded,
+    LogGap,
+    NameTaken,
+    NotActive,
+    NotAwaitingApproval,
+    OtherBand,
+    RewindRefused,
+    RunNotFailed,
+    SlotReserved,
+    StaleVersion,
+)
+from headway.domain.errors.invalid import (
+    DependencyCycle,
+    Invalid,
+    InvalidArtifact,
+    InvalidCron,
+    InvalidDuration,
+    InvalidParams,
+    InvalidRequest,
+    InvalidTimezone,
+    Malformed,
+    NeverFires,
+    OutsideWorkspace,
+    TemplateArchived,
+    TooLarge,
+    UnknownLimit,
+    UnknownReference,
+    UnknownTemplate,
+    from_validation,
+)
+from headway.domain.errors.refused import (
+    Forbidden,
+    ForeignLease,
+    ForeignWorker,
+    HandlerFailed,
+    JobFailed,
+    NeedsServer,
+    NotFinished,
+    NotFound,
+    Stopping,
+    Unauthorized,
+    Unavailable,
+    UntrustedServer,
+    WaitedTooLong,
+)
+from headway.domain.errors.root import (
+    HeadwayError,
+    all_errors,
+    revive,
+)
+
+__all__ = [
+    "AlreadyClaimed",
+    "Conflict",
+    "DependencyCycle",
+    "Forbidden",
+    "ForeignLease",
+    "ForeignWorker",
+    "HandlerFailed",
+    "HeadwayError",
+    "IdempotencyMismatch",
+    "IllegalMove",
+    "Invalid",
+    "InvalidArtifact",
+    "InvalidCron",
+    "InvalidDuration",
+    "InvalidParams",
+    "InvalidRequest",
+    "InvalidTimezone",
+    "JobFailed",
+    "LeaseEnded",
+    "LogGap",
+    "Malformed",
+    "NameTaken",
+    "NeedsServer",
+    "NeverFires",
+    "NotActive",
+    "NotAwaitingApproval",
+    "NotFinished",
+    "NotFound",
+    "OtherBand",
+    "OutsideWorkspace",
+    "RewindRefused",
+    "RunNotFailed",
+    "SlotReserved",
+    "StaleVersion",
+    "Stopping",
+    "TemplateArchived",
+    "TooLarge",
+    "Unauthorized",
+    "Unavailable",
+    "UnknownLimit",
+    "UnknownReference",
+    "UnknownTemplate",
+    "UntrustedServer",
+    "WaitedTooLong",
+    "all_errors",
+    "from_validation",
+    "revive",
+]

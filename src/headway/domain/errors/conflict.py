@@ -1,0 +1,131 @@
+"""It cannot be done in this state."""
+
+from headway.domain.errors.root import HeadwayError
+
+
+class Conflict(HeadwayError):
+    """It cannot be done in this state."""
+
+    code = "conflict"
+    http_status = 409
+    exit_code = 4
+
+
+class NotActive(Conflict):
+    """The job has already ended."""
+
+    code = "not_active"
+
+    def __init__(self, job: object) -> None:
+        super().__init__(f"job {job} is not active")
+
+
+class AlreadyClaimed(Conflict):
+    """Only a job that no worker has taken can be changed."""
+
+    code = "already_claimed"
+
+    def __init__(self, job: object, status: str) -> None:
+        super().__init__(f"job {job} is {status} and can no longer be changed")
+
+
+class IllegalMove(Conflict):
+    """The table of legal moves has no such move."""
+
+    code = "illegal_move"
+
+    def __init__(self, job: object, status: str, target: str) -> None:
+        super().__init__(f"job {job} is {status} and cannot become {target}")
+
+
+class OtherBand(Conflict):
+    """A move stays inside one priority."""
+
+    code = "other_priority"
+
+    def __init__(self, job: object, other: object) -> None:
+        super().__init__(
+            f"job {job} and job {other} have different priorities; change the priority first"
+        )
+
+
+class IdempotencyMismatch(Conflict):
+    """The key was used for something else."""
+
+    code = "idempotency_mismatch"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"idempotency key {key!r} was used before with a different request")
+
+
+class NameTaken(Conflict):
+    """The name is in use."""
+
+    code = "name_taken"
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f"there is already a {kind} named {name!r}")
+
+
+class SlotReserved(Conflict):
+    """Somebody holds the next slot."""
+
+    code = "slot_reserved"
+
+    def __init__(self, holder: str) -> None:
+        super().__init__(f"the next slot is reserved by {holder}")
+
+
+class StaleVersion(Conflict):
+    """The thing changed since it was read."""
+
+    code = "stale_version"
+    http_status = 412
+
+    def __init__(self, kind: str, name: object) -> None:
+        super().__init__(f"{kind} {name} changed since you read it; read it again")
+
+
+class LeaseEnded(Conflict):
+    """The lease is no longer active: the fence holds."""
+
+    code = "lease_ended"
+
+    def __init__(self, lease_id: str, state: str) -> None:
+        super().__init__(f"lease {lease_id} is {state}, nothing was changed")
+
+
+class RunNotFailed(Conflict):
+    """Only a failed run can be tried again."""
+
+    code = "run_not_failed"
+
+    def __init__(self, run_id: str, status: str) -> None:
+        super().__init__(f"run {run_id} is {status}; only a FAILED run can be retried")
+
+
+class RewindRefused(Conflict):
+    """The retry set cannot be rewound as it is."""
+
+    code = "rewind_refused"
+
+
+class NotAwaitingApproval(Conflict):
+    """Nobody has to approve this job, or somebody already did."""
+
+    code = "not_awaiting_approval"
+
+    def __init__(self, job: object, status: str) -> None:
+        super().__init__(f"job {job} is not awaiting approval, it is {status}")
+
+
+class LogGap(Conflict):
+    """A piece of output does not follow what is there."""
+
+    code = "log_gap"
+
+    def __init__(self, offset: int, size: int) -> None:
+        super().__init__(
+            f"a piece at {offset} would leave a gap: send again from {size}, where the log ends"
+        )
+        self.size = size

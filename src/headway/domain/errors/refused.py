@@ -1,0 +1,119 @@
+"""Not found, not allowed, not now, or it failed on the way."""
+
+from headway.domain.errors.root import HeadwayError
+
+
+class NotFound(HeadwayError):
+    """There is no such thing."""
+
+    code = "not_found"
+    http_status = 404
+    exit_code = 3
+
+    def __init__(self, kind: str, name: object) -> None:
+        super().__init__(f"there is no {kind} {name}")
+
+
+class NotFinished(NotFound):
+    """The job has no result yet."""
+
+    code = "not_finished"
+
+    def __init__(self, job: object, status: str) -> None:
+        HeadwayError.__init__(self, f"job {job} has not finished, it is {status}")
+
+
+class Unauthorized(HeadwayError):
+    """No token, or one nobody knows."""
+
+    code = "unauthorized"
+    http_status = 401
+
+
+class Forbidden(HeadwayError):
+    """The token's role does not allow this."""
+
+    code = "forbidden"
+    http_status = 403
+
+
+class ForeignLease(Forbidden):
+    """The lease belongs to another worker."""
+
+    code = "foreign_lease"
+
+    def __init__(self, lease_id: str) -> None:
+        super().__init__(f"lease {lease_id} belongs to another worker")
+
+
+class WaitedTooLong(HeadwayError):
+    """A direct request found no slot in time."""
+
+    code = "waited_too_long"
+    http_status = 504
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"no slot became free within {seconds:g} s; the request was not executed")
+
+
+class HandlerFailed(HeadwayError):
+    """The handler of a direct request raised."""
+
+    code = "handler_failed"
+
+
+class Unavailable(HeadwayError):
+    """The scheduler cannot answer now; trying again later may work."""
+
+    code = "unavailable"
+    http_status = 503
+
+
+class Stopping(Unavailable):
+    """The server is on its way out."""
+
+    code = "stopping"
+
+    def __init__(self) -> None:
+        super().__init__("the server is stopping")
+
+
+class UntrustedServer(Unavailable):
+    """The server's certificate could not be checked."""
+
+    code = "untrusted_server"
+
+
+class JobFailed(HeadwayError):
+    """The job whose result was asked for did not succeed."""
+
+    code = "job_failed"
+
+    def __init__(self, job: object, status: str, error: str | None) -> None:
+        super().__init__(f"job {job} ended {status}" + (f": {error}" if error else ""))
+        self.status = status
+        self.error = error
+
+
+class ForeignWorker(Forbidden):
+    """The worker_id belongs to another token."""
+
+    code = "foreign_worker"
+
+    def __init__(self, worker_id: str) -> None:
+        super().__init__(
+            f"worker_id {worker_id!r} was first used with another token; "
+            "use that token, or choose a worker_id of your own"
+        )
+
+
+class NeedsServer(Unavailable):
+    """Only a running server can do this, and there is none."""
+
+    code = "needs_server"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a direct request runs in a server's next slot, and no server was found here; "
+            "start one with headway serve --app MODULE:APP, or name one with --url or HEADWAY_URL"
+        )

@@ -1,0 +1,43 @@
+"""What every error has."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+
+class HeadwayError(Exception):
+    """The root: `code` is stable, `detail` is a sentence a person can act on."""
+
+    code: ClassVar[str] = "error"
+    http_status: ClassVar[int] = 500
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, detail: str, fields: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.fields = dict(fields or {})
+
+
+def all_errors() -> list[type[HeadwayError]]:
+    """Every kind of error, the tree read from the top."""
+    found: list[type[HeadwayError]] = []
+    waiting: list[type[HeadwayError]] = [HeadwayError]
+    while waiting:
+        kind = waiting.pop(0)
+        found.append(kind)
+        waiting = [*kind.__subclasses__(), *waiting]
+    return found
+
+
+def revive(
+    code: str, detail: str, http_status: int, fields: Mapping[str, str] | None = None
+) -> HeadwayError:
+    """An error that was described by a server, as the class it had there."""
+    for kind in all_errors():
+        if kind.code == code:
+            error = kind.__new__(kind)
+            HeadwayError.__init__(error, detail, fields)
+            return error
+    error = HeadwayError(detail, fields)
+    error.code = code  # type: ignore[misc]
+    error.http_status = http_status  # type: ignore[misc]
+    return error
