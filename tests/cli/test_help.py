@@ -52,7 +52,8 @@ def test_every_operation_of_the_api_can_be_called() -> None:
         function = getattr(calls, name)
         if name not in ("Call", "JobRef", "step"):
             call = function(**_arguments(function))
-            found.add(table.find(call.method, call.path)[0].name)
+            if not call.needs_server:
+                found.add(table.find(call.method, call.path)[0].name)
     assert found == {operation.name for operation in OPERATIONS}
 
 

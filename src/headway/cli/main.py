@@ -17,7 +17,7 @@ COMMANDS = {
     "worker": ("serving", "Run a worker for a server on this or another machine."),
     "run": ("run", "Run a command as a job, show its output, exit with its code."),
     "submit": ("submit", "Submit a job, or a whole graph of jobs from a file."),
-    "direct": ("direct", "Run a handler in the server's next free slot, before the queue."),
+    "direct": ("direct", "Run a handler in the server's next slot and show its result."),
     "why": ("why", "Say why a job is not running."),
     "top": ("top", "Show what runs and what waits, redrawn in place."),
     "pause": ("queue", "Start nothing more; what runs goes on."),

@@ -32,7 +32,7 @@ def direct(
         str, typer.Option("--timeout", metavar="SPAN", help="How long to wait for the slot.")
     ] = "5m",
 ) -> None:
-    """Run a handler in the server's next free slot, before the queue, and show its result."""
+    """Run a handler in the server's next slot and show its result."""
     from headway import wiring
     from headway.cli import values
     from headway.client import calls
