@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import headway
-from headway import collector, wiring
+from headway import collector, wiring, worker_wiring
 from headway.client.client import Client
 from headway.client.transport import LocalTransport as ClientTransport
 from headway.scheduler.scheduler import Scheduler
@@ -51,8 +51,10 @@ def bed(db: str | None = None, capacity: int = 1_000_000) -> Iterator[Scheduler]
 def working(scheduler: Scheduler, slots: int) -> Iterator[Worker]:
     """The built-in worker and the timekeeper."""
     settings = Settings(data=str(scheduler.data), slots=slots)
-    me = wiring.registration(settings, list(scheduler.handlers), prefix="bench", every_queue=True)
-    executors = wiring.executors(scheduler.handlers, slots, scheduler.workspace, 1 << 20)
+    me = worker_wiring.registration(
+        settings, list(scheduler.handlers), prefix="bench", every_queue=True
+    )
+    executors = worker_wiring.executors(scheduler.handlers, slots, scheduler.workspace, 1 << 20)
     worker = Worker(LocalTransport(scheduler, me), executors, slots=slots, data=scheduler.data)
     timekeeper = Timekeeper(scheduler)
     timekeeper.start()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.bed import app, bed
 from bench.drain import BATCH, fill
-from headway import wiring
+from headway import wiring, worker_wiring
 from headway.domain.workers import Abilities
 from headway.scheduler import dispatch, recovery
 from headway.scheduler.dispatch import ClaimRequest
@@ -59,7 +59,7 @@ def main(data: str, db: str) -> None:
     scheduler = wiring.build_scheduler(settings, store, app)
     began = time.perf_counter()
     report = recovery.recover(
-        scheduler, wiring.is_alive, lambda runs: wiring.end_orphans(Path(data), runs)
+        scheduler, worker_wiring.is_alive, lambda runs: worker_wiring.end_orphans(Path(data), runs)
     )
     seconds = time.perf_counter() - began
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000

@@ -1,44 +1,31 @@
-"""The composition root: settings become a store, a scheduler, a client, a worker.
+"""The composition root: settings become a store, a scheduler, a client.
 
-Only entry points import it.
+Only entry points import it. What a worker needs beside is in `worker_wiring`, because most commands
+start no worker and need not wait for its imports.
 """
 
 import contextlib
 import importlib
 import os
 import secrets
-import socket
 import sqlite3
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.client.client import Client
 from headway.client.transport import LocalTransport
 from headway.clock import SystemClock
-from headway.domain import artifacts, errors, ids, moments
-from headway.domain.handlers import Handler
+from headway.domain import artifacts, errors, moments
 from headway.domain.jobs import Job
 from headway.domain.requests import BatchJobRequest
 from headway.domain.tokens import Role
-from headway.domain.workers import Abilities, served_types
 from headway.scheduler import submit, tokens
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
-from headway.storage import log_files
 from headway.storage.store import Clock, Database, Store
-from headway.storage.transaction import Connection, Row, Transaction
-from headway.worker import process_groups
-from headway.worker.executors.by_type import Executors
-from headway.worker.executors.children import Nursery
-from headway.worker.executors.commands import CommandExecutor
-from headway.worker.executors.processes import ProcessExecutor
-from headway.worker.executors.threads import ThreadExecutor
-from headway.worker.executors.timers import Timers
-from headway.worker.guard import Guard
-from headway.worker.transport import Registration
+from headway.storage.transaction import Connection, Transaction
 from headway.workspace import Workspace, plugins
 
 if TYPE_CHECKING:
@@ -157,7 +144,7 @@ def server_url(settings: Settings) -> str | None:
 
 
 def _client_of(url: str, settings: Settings) -> Client:
-    from headway.client.over_http import HttpTransport  # takes long to import, often not needed
+    from headway.client.over_http import HttpTransport
 
     ca_file = Path(settings.ca_file) if settings.ca_file else None
     return Client(HttpTransport(url, settings.token or read_token(settings), ca_file))
@@ -202,62 +189,6 @@ def _make_token(path: Path) -> str:
     finally:
         draft.unlink()
     return path.read_text(encoding="utf-8").strip()
-
-
-def executors(
-    handlers: Mapping[str, Handler], slots: int, scheduler_or_workspace: Workspace, limit: int
-) -> Executors:
-    """Every way to execute a job."""
-    timers = Timers()
-    nursery = Nursery(Guard(), timers)
-    isolated = {name for name, handler in handlers.items() if handler.isolation == "process"}
-    return Executors(
-        ThreadExecutor(handlers, slots, timers=timers, result_limit=limit),
-        ProcessExecutor(handlers, nursery, result_limit=limit),
-        CommandExecutor(nursery, scheduler_or_workspace.resolve),
-        isolated,
-    )
-
-
-def registration(
-    settings: Settings,
-    handlers: Sequence[str],
-    *,
-    prefix: str,
-    every_queue: bool,
-    commands: bool = True,
-) -> Registration:
-    """Who this process is, as a worker."""
-    me = process_groups.identify(os.getpid())
-    unique = ids.uuid7(SystemClock().now(), secrets.SystemRandom())[-12:]
-    return Registration(
-        worker_id=f"{prefix}-{socket.gethostname()}-{os.getpid()}-{unique}",
-        host=me.host,
-        pid=me.pid,
-        process_started=f"{me.boot_id}/{me.start_time}",
-        abilities=Abilities(
-            queues=None if every_queue else settings.queues,
-            job_types=served_types(handlers, commands),
-            capabilities=settings.capabilities,
-        ),
-        slots=settings.slots,
-    )
-
-
-def is_alive(row: Row) -> bool:
-    """Whether a worker's process is there; one on another machine is never called dead."""
-    boot_id, _, start_time = str(row["process_started"]).partition("/")
-    identity = process_groups.ProcessIdentity(
-        host=row["host"], boot_id=boot_id, pid=row["pid"], start_time=start_time
-    )
-    return process_groups.is_alive(identity)
-
-
-def end_orphans(data: Path, run_ids: Sequence[str]) -> None:
-    """End the programs that runs of a dead worker left behind."""
-    folders = {run_id: data / log_files.folder(run_id) for run_id in run_ids}
-    if not process_groups.end_recorded(folders, grace=2.0):
-        raise RuntimeError(f"programs of these runs could not be ended: {', '.join(run_ids)}")
 
 
 def submit_on(app: "App", connection: Any, request: BatchJobRequest) -> Job:

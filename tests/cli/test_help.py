@@ -10,6 +10,7 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import msgspec
+import pytest
 import typer
 from tests.cli.conftest import PROGRAM, Cli
 
@@ -70,18 +71,31 @@ def _arguments(function: Any) -> dict[str, Any]:
     }
 
 
-def test_the_help_waits_for_nothing_that_is_slow_to_load() -> None:
+def modules_loaded_by(*words: str, cwd: Path) -> tuple[str, set[str]]:
+    """What a command printed, and all that it imported."""
     code = (
-        "import sys, json, atexit; sys.argv = ['headway', '--help']\n"
+        "import sys, json, atexit; sys.argv = ['headway', *sys.argv[1:]]\n"
         "atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))\n"
         "from headway.cli import main; main.main()"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0
-    assert "why" in done.stdout
-    assert "Say why a job is not running." in done.stdout
-    loaded = set(json.loads(done.stderr))
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=60, cwd=cwd
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, set(json.loads(done.stderr))
+
+
+def test_the_help_waits_for_nothing_that_is_slow_to_load(tmp_path: Path) -> None:
+    shown, loaded = modules_loaded_by("--help", cwd=tmp_path)
+    assert "why" in shown
+    assert "Say why a job is not running." in shown
     assert not loaded & {"msgspec", "httpx", "rich", "sqlite3", "asyncio", "headway.wiring"}
+
+
+@pytest.mark.parametrize("words", [["jobs", "list"], ["submit", "story"]])
+def test_a_short_command_loads_only_what_it_needs(tmp_path: Path, words: list[str]) -> None:
+    _, loaded = modules_loaded_by(*words, cwd=tmp_path)
+    assert not loaded & {"pydantic", "httpx", "rich", "asyncio", "headway.worker.loop"}
 
 
 def test_words_that_make_no_sense_are_refused_with_2(cli: Cli) -> None:

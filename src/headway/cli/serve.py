@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from headway import collector, log_lines, wiring
+from headway import collector, log_lines, wiring, worker_wiring
 from headway.domain import errors
 from headway.http import server as http_server
 from headway.http.security import LOOPBACK
@@ -47,10 +47,12 @@ def serve(settings: Settings, *, json: bool = False) -> None:
 def _serve(
     settings: Settings, scheduler: Scheduler, listening: Any, prepares: dict[str, Any], json: bool
 ) -> None:
-    me = wiring.registration(settings, list(scheduler.handlers), prefix="server", every_queue=True)
+    me = worker_wiring.registration(
+        settings, list(scheduler.handlers), prefix="server", every_queue=True
+    )
     scheduler = dataclasses.replace(scheduler, server=me.worker_id)
     transport = LocalTransport(scheduler, me)
-    executors = wiring.executors(
+    executors = worker_wiring.executors(
         scheduler.handlers, settings.slots, scheduler.workspace, scheduler.rules.largest_result
     )
     worker = Worker(
@@ -64,7 +66,9 @@ def _serve(
     )
     server.recover(
         lambda: http_server.recover(
-            scheduler, wiring.is_alive, lambda run_ids: wiring.end_orphans(scheduler.data, run_ids)
+            scheduler,
+            worker_wiring.is_alive,
+            lambda run_ids: worker_wiring.end_orphans(scheduler.data, run_ids),
         )
     )
     port = listening.getsockname()[1]
@@ -125,12 +129,12 @@ def work(settings: Settings) -> None:
     app = wiring.load_app(settings.app)
     collector.calm()
     handlers = app.handlers if app else {}
-    me = wiring.registration(settings, list(handlers), prefix="worker", every_queue=False)
+    me = worker_wiring.registration(settings, list(handlers), prefix="worker", every_queue=False)
     transport = RemoteTransport(
         settings.url, settings.token or wiring.read_token(settings), me, settings.ca_file
     )
     workspace = Workspace(Path(settings.workspace).resolve())
-    executors = wiring.executors(handlers, settings.slots, workspace, settings.largest_body)
+    executors = worker_wiring.executors(handlers, settings.slots, workspace, settings.largest_body)
     # Not the server's own folder, should both use the same: here output only waits to be sent.
     data = settings.data_dir.resolve() / "remote"
     worker = Worker(

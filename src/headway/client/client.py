@@ -1,6 +1,5 @@
 """The client: one way to ask, in the same process or over HTTP, waiting or not."""
 
-import asyncio
 import time
 from collections.abc import Iterator
 from typing import Any, TypeVar
@@ -44,6 +43,8 @@ class Client:
 
     async def wait_async(self, job: JobRef, timeout: float | None = None) -> JobResult:
         """Wait until a job and its retries have ended, without blocking the event loop."""
+        import asyncio  # a slow import that only async callers need, and they have it
+
         for wait_s in _polls(timeout):
             try:
                 return await self.send_async(calls.get_result(job))

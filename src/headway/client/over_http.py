@@ -1,23 +1,28 @@
 """Calls over HTTP."""
 
-import asyncio
 import random
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
 
-import httpx
 import msgspec
 
+from headway.client import wire
 from headway.client.calls import Call
 from headway.client.transport import as_text
 from headway.domain import errors, plain_json
 
+if TYPE_CHECKING:
+    import asyncio
+
+    import httpx
+
 TRIES = 4
 FIRST_WAIT_S = 0.2
-CONNECT_S = 5.0
+CHUNK = 64 * 1024
 
 
 class HttpTransport:
@@ -25,24 +30,26 @@ class HttpTransport:
 
     def __init__(self, url: str, token: str | None, ca_file: Path | None = None) -> None:
         self.url = url.rstrip("/")
-        headers = {"authorization": f"Bearer {token}"} if token else {}
-        verify = ssl.create_default_context(cafile=str(ca_file)) if ca_file else True
-        self._options: dict[str, Any] = {
-            "base_url": self.url,
-            "headers": headers,
-            "timeout": httpx.Timeout(30.0, connect=CONNECT_S),
-            "verify": verify,
-        }
-        self._client = httpx.Client(**self._options)
+        if urlsplit(self.url).scheme not in ("http", "https"):
+            raise errors.InvalidRequest("url", f"{url!r} does not begin with http:// or https://")
+        self._headers = {"content-type": "application/json"}
+        if token:
+            self._headers["authorization"] = f"Bearer {token}"
+        self._ca_file = ca_file
+        self._wire = wire.Wire(self.url, self._headers, ca_file)
         self._async: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
         self._chance = random.Random()
 
     def send(self, call: Call[Any]) -> Any:
         """Ask, and wait for the answer."""
+        target, body = _target(call), _body(call)
         for wait_s in self._waits(call):
             try:
-                return _read(call, self._client.request(**_request(call)))
-            except httpx.TransportError as error:
+                answer = self._wire.ask(
+                    call.method, target, body, repeat=call.safe_to_repeat, within=_within(call)
+                )
+                return _read(call, *answer)
+            except wire.FAILED as error:
                 if wait_s is None:
                     raise unreachable(self.url, error) from error
                 time.sleep(wait_s)
@@ -50,21 +57,34 @@ class HttpTransport:
 
     async def send_async(self, call: Call[Any]) -> Any:
         """Ask, without blocking the event loop."""
+        import asyncio  # slow imports that only async callers need
+
+        import httpx
+
         client = self._async_client()
+        target, body = self.url + _target(call), _body(call)
+        seconds = httpx.Timeout(_within(call), connect=wire.CONNECT_WITHIN_S)
         for wait_s in self._waits(call):
             try:
-                return _read(call, await client.request(**_request(call)))
+                answer = await client.request(call.method, target, content=body, timeout=seconds)
+                return _read(call, answer.status_code, answer.content)
             except httpx.TransportError as error:
                 if wait_s is None:
                     raise unreachable(self.url, error) from error
                 await asyncio.sleep(wait_s)
         raise AssertionError("the last try answers or raises")
 
-    def _async_client(self) -> httpx.AsyncClient:
+    def _async_client(self) -> "httpx.AsyncClient":
         """One for each event loop: connections do not outlive theirs."""
+        import asyncio
+
+        import httpx
+
         loop = asyncio.get_running_loop()
         if self._async is None or self._async[0] is not loop:
-            self._async = (loop, httpx.AsyncClient(**self._options))
+            trust = ssl.create_default_context(cafile=str(self._ca_file)) if self._ca_file else True
+            client = httpx.AsyncClient(headers=self._headers, verify=trust, trust_env=False)
+            self._async = (loop, client)
         return self._async[1]
 
     def _waits(self, call: Call[Any]) -> list[float | None]:
@@ -77,65 +97,69 @@ class HttpTransport:
 
     def log(self, run_id: str, stream: str, *, follow: bool, tail: int | None) -> Iterator[bytes]:
         """A run's output, piece by piece."""
-        params = {
-            "follow": str(follow).lower(),
-            **({"tail": str(tail)} if tail is not None else {}),
-        }
-        url = f"/api/job-runs/{run_id}/logs/{stream}"
+        query = {"follow": follow} if tail is None else {"follow": follow, "tail": tail}
+        target = f"/api/job-runs/{run_id}/logs/{stream}?{_query(query)}"
         try:
-            with self._client.stream(
-                "GET", url, params=params, timeout=httpx.Timeout(None, connect=CONNECT_S)
-            ) as answer:
-                if answer.status_code >= 400:
-                    answer.read()
-                    raise problem(answer)
-                yield from answer.iter_bytes()
-        except httpx.TransportError as error:
+            with self._wire.open(target) as response:
+                if response.status >= 400:
+                    raise problem(response.status, response.read())
+                while part := response.read1(CHUNK):
+                    yield part
+        except wire.FAILED as error:
             raise unreachable(self.url, error) from error
 
     def close(self) -> None:
         """Let go of connections."""
-        self._client.close()
+        self._wire.close()
 
 
-def _request(call: Call[Any]) -> dict[str, Any]:
-    request: dict[str, Any] = {"method": call.method, "url": call.path}
-    if call.needs_server:
-        request["timeout"] = httpx.Timeout(None, connect=CONNECT_S)
-    if call.query:
-        request["params"] = {key: as_text(value) for key, value in call.query.items()}
-    if call.body is not None:
-        plain_json.refuse_nonsense(msgspec.to_builtins(call.body), "")
-        request["content"] = msgspec.json.encode(call.body)
-        request["headers"] = {"content-type": "application/json"}
-    return request
+def _within(call: Call[Any]) -> float | None:
+    """How long to wait for an answer; the server itself sets a limit to what waits for a slot."""
+    return None if call.needs_server else wire.ANSWER_WITHIN_S
 
 
-def _read(call: Call[Any], answer: httpx.Response) -> Any:
-    if answer.status_code >= 400:
-        raise problem(answer)
-    if answer.status_code == 204:
+def _target(call: Call[Any]) -> str:
+    return f"{call.path}?{_query(call.query)}" if call.query else call.path
+
+
+def _query(query: Mapping[str, Any]) -> str:
+    return urlencode({key: as_text(value) for key, value in query.items()})
+
+
+def _body(call: Call[Any]) -> bytes | None:
+    if call.body is None:
         return None
-    return msgspec.json.decode(answer.content, type=call.answer)
+    plain_json.refuse_nonsense(msgspec.to_builtins(call.body), "")
+    return msgspec.json.encode(call.body)
 
 
-def problem(answer: httpx.Response) -> errors.HeadwayError:
+def _read(call: Call[Any], status: int, content: bytes) -> Any:
+    if status >= 400:
+        raise problem(status, content)
+    if status == 204:
+        return None
+    return msgspec.json.decode(content, type=call.answer)
+
+
+def problem(status: int, content: bytes) -> errors.HeadwayError:
     """The error that the server described."""
     try:
-        body = msgspec.json.decode(answer.content, type=dict[str, Any])
-        return errors.revive(
-            str(body["code"]), str(body["detail"]), answer.status_code, body.get("errors")
-        )
+        body = msgspec.json.decode(content, type=dict[str, Any])
+        return errors.revive(str(body["code"]), str(body["detail"]), status, body.get("errors"))
     except (msgspec.MsgspecError, KeyError):
-        return errors.Unavailable(
-            f"the server answered {answer.status_code} and nothing that can be read"
-        )
+        return errors.Unavailable(f"the server answered {status} and nothing that can be read")
 
 
-def unreachable(url: str, error: httpx.TransportError) -> errors.Unavailable:
+def unreachable(url: str, error: Exception) -> errors.Unavailable:
     """Why a server could not be asked."""
-    if isinstance(error.__cause__, ssl.SSLError) or "certificate" in str(error).lower():
+    if "certificate" in str(error).lower():
         return errors.UntrustedServer(
             f"the certificate of {url} could not be checked: {error}; see the setting ca_file"
         )
-    return errors.Unavailable(f"{url} does not answer: {error or type(error).__name__}")
+    return errors.Unavailable(f"{url} does not answer: {_words(error)}")
+
+
+def _words(error: Exception) -> str:
+    """`Connection refused` rather than `[Errno 111] Connection refused`."""
+    said = error.strerror if isinstance(error, OSError) else str(error)
+    return said or str(error) or type(error).__name__

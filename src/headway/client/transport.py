@@ -1,6 +1,5 @@
 """How calls travel: here in the same process, in `over_http` to a server."""
 
-import asyncio
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -50,6 +49,8 @@ class LocalTransport:
 
     async def send_async(self, call: Call[Any]) -> Any:
         """Ask, without blocking the event loop."""
+        import asyncio  # a slow import that only async callers need, and they have it
+
         if call.method == "GET":
             return await asyncio.to_thread(self.send, call)
         answer = self._perform(call)

@@ -171,9 +171,9 @@ class RemoteTransport:
         except httpx.TransportError as error:
             raise unreachable(self._url, error) from error
         if answer.status_code >= 500:
-            raise errors.Unavailable(str(problem(answer)))
+            raise errors.Unavailable(str(problem(answer.status_code, answer.content)))
         if answer.status_code >= 400:
-            raise problem(answer)
+            raise problem(answer.status_code, answer.content)
         return answer
 
 

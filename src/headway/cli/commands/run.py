@@ -77,7 +77,7 @@ def _worker(session: "Session", number: int) -> Iterator[None]:
     if not session.is_local:
         yield
         return
-    from headway import wiring
+    from headway import worker_wiring
     from headway.client.transport import LocalTransport as ClientTransport
     from headway.scheduler.timekeeper import Timekeeper
     from headway.worker.loop import Worker
@@ -86,8 +86,8 @@ def _worker(session: "Session", number: int) -> Iterator[None]:
     transport = session.client.transport
     assert isinstance(transport, ClientTransport)
     scheduler = transport.scheduler
-    me = wiring.registration(session.settings, [], prefix="run", every_queue=True)
-    executors = wiring.executors({}, 1, scheduler.workspace, scheduler.rules.largest_result)
+    me = worker_wiring.registration(session.settings, [], prefix="run", every_queue=True)
+    executors = worker_wiring.executors({}, 1, scheduler.workspace, scheduler.rules.largest_result)
     worker = Worker(
         LocalTransport(scheduler, me, only_job=number), executors, slots=1, data=scheduler.data
     )

@@ -1,0 +1,81 @@
+"""The client's way to a real server."""
+
+import asyncio
+import socket
+import threading
+
+import pytest
+from tests.servers import WAIT_S, Server
+
+import headway
+from headway.client import calls
+from headway.client.client import Client
+from headway.client.over_http import HttpTransport
+from headway.domain import errors
+from headway.domain.requests import JobRequest
+
+
+@pytest.fixture
+def client(server: Server) -> Client:
+    return Client(HttpTransport(server.url, server.token))
+
+
+def test_many_threads_share_a_client(client: Client) -> None:
+    made: list[int] = []
+
+    def submit() -> None:
+        for _ in range(20):
+            request = JobRequest(job_type="shared")
+            made.append(client.send(calls.submit(request)).number)
+            client.send(calls.get_job(made[-1]))
+
+    threads = [threading.Thread(target=submit) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(WAIT_S)
+    assert len(set(made)) == 100
+
+
+def test_a_connection_that_the_server_closed_is_replaced() -> None:
+    """The first connection is closed after its answer; the next call must not notice."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    body = b'{"code":"not_found","detail":"no"}'
+    answer = f"HTTP/1.1 404 Not Found\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
+
+    def serve() -> None:
+        for _ in range(2):
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(answer)
+
+    serving = threading.Thread(target=serve, daemon=True)
+    serving.start()
+    client = Client(HttpTransport(f"http://127.0.0.1:{listening.getsockname()[1]}", None))
+    for _ in range(2):
+        with pytest.raises(errors.NotFound):
+            client.send(calls.get_job(1))
+    serving.join(WAIT_S)
+    listening.close()
+    client.close()
+
+
+def test_errors_have_the_servers_code_waiting_or_not(client: Client) -> None:
+    with pytest.raises(errors.NotFound):
+        client.send(calls.get_job(10**9))
+    with pytest.raises(errors.NotFound):
+        asyncio.run(client.send_async(calls.get_job(10**9)))
+    with pytest.raises(errors.NotFound):
+        list(client.log("nothing"))
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        client = Client(HttpTransport(url, None))
+        with pytest.raises(errors.Unavailable, match=f"{url} does not answer: Connection refused"):
+            client.send(calls.cancel_job(1))
+    with pytest.raises(errors.InvalidRequest, match="http://"):
+        headway.connect(url="localhost:4929")
