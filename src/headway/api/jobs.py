@@ -6,7 +6,7 @@ import msgspec
 
 from headway.api import access, paging
 from headway.api.operation import Answered, Call, Nothing, Page, Paging, map_future, operation
-from headway.domain import errors, states
+from headway.domain import errors, states, versions
 from headway.domain.events import Event
 from headway.domain.jobs import Job, JobResult
 from headway.domain.moments import Moment
@@ -163,6 +163,9 @@ def change_job(call: Call[JobPatch, Nothing]) -> Any:
 
     def work(tx: Transaction) -> Job:
         access.check_change(tx, call.principal, call.path["id"])
+        if call.if_match is not None:
+            now = explain.view(call.scheduler, tx, call.path["id"])
+            versions.check(call.if_match, "job", now.number, now)
         number = queue_control.change(call.scheduler, tx, call.path["id"], call.body)
         return explain.view(call.scheduler, tx, number)
 

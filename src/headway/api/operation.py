@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from headway.domain import versions
 from headway.domain.tokens import Principal, Role
 from headway.scheduler.scheduler import Scheduler
 
@@ -48,6 +49,7 @@ class Call(Generic[Body, Query]):
     query: Query
     path: Mapping[str, str] = field(default_factory=dict)
     idempotency_key: str | None = None
+    if_match: str | None = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,16 @@ class Operation:
     summary: str
     blocking: bool
     """Whether it waits for files or the database itself: not a thing for an event loop."""
+
+    @property
+    def shows_version(self) -> bool:
+        """Whether its answer carries a version."""
+        return self.answer in versions.FIELDS and self.method in ("GET", "PATCH")
+
+    @property
+    def takes_version(self) -> bool:
+        """Whether it can be told to change only the version that the caller read."""
+        return self.answer in versions.FIELDS and self.method in ("PATCH", "DELETE")
 
     @property
     def name(self) -> str:

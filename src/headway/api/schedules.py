@@ -6,6 +6,7 @@ import msgspec
 
 from headway.api import access, paging
 from headway.api.operation import Call, Nothing, Page, operation
+from headway.domain import versions
 from headway.domain.cron import Fire
 from headway.domain.jobs import Job
 from headway.domain.requests import JobRequest
@@ -64,9 +65,11 @@ def get_schedule(call: Call[Nothing, Nothing]) -> Schedule:
 @operation("PATCH", "/api/schedules/{id}", Role.SUBMIT, body=SchedulePatch, answer=Schedule)
 def change_schedule(call: Call[SchedulePatch, Nothing]) -> Any:
     """Change, enable or disable a schedule; its jobs stay as they are."""
+    name = call.path["id"]
 
     def work(tx: Transaction) -> Schedule:
-        schedule = schedules.change(call.scheduler, tx, call.path["id"], call.body)
+        versions.check(call.if_match, "schedule", name, schedules.get(tx, name))
+        schedule = schedules.change(call.scheduler, tx, name, call.body)
         _check_command(tx, call.principal, schedule)
         return schedule
 
@@ -76,7 +79,13 @@ def change_schedule(call: Call[SchedulePatch, Nothing]) -> Any:
 @operation("DELETE", "/api/schedules/{id}", Role.SUBMIT, answer=Schedule)
 def remove_schedule(call: Call[Nothing, Nothing]) -> Any:
     """Remove a schedule; its jobs stay."""
-    return call.scheduler.store.write_later(lambda tx: schedules.remove(tx, call.path["id"]))
+    name = call.path["id"]
+
+    def work(tx: Transaction) -> Schedule:
+        versions.check(call.if_match, "schedule", name, schedules.get(tx, name))
+        return schedules.remove(tx, name)
+
+    return call.scheduler.store.write_later(work)
 
 
 @operation("POST", "/api/schedules/{id}/trigger", Role.SUBMIT, answer=Job, status=201)

@@ -128,6 +128,7 @@ def perform(
     body: Any,
     query: Any,
     idempotency_key: str | None = None,
+    if_match: str | None = None,
 ) -> Any:
     """Run an operation; the answer may be a future."""
     if not principal.may(operation.role):
@@ -140,6 +141,7 @@ def perform(
             query=query,
             path=path,
             idempotency_key=idempotency_key,
+            if_match=if_match,
         )
     )
 

@@ -6,7 +6,7 @@ import msgspec
 
 from headway.api import access, filters, paging
 from headway.api.operation import Call, Nothing, Page, operation
-from headway.domain import errors
+from headway.domain import errors, versions
 from headway.domain.jobs import COMMAND
 from headway.domain.templates import Template, TemplateStatus
 from headway.domain.tokens import Principal, Role
@@ -58,7 +58,9 @@ def change_template(call: Call[TemplatePatch, Nothing]) -> Any:
     """Change a template; jobs that exist stay as they are."""
 
     def work(tx: Transaction) -> Template:
-        _check_command(call.principal, templates.get(tx, call.path["id"]).job_type)
+        template = templates.get(tx, call.path["id"])
+        versions.check(call.if_match, "template", template.name, template)
+        _check_command(call.principal, template.job_type)
         _check_command(call.principal, call.body.job_type)
         by_admin = call.principal.may(Role.ADMIN)
         return templates.change(call.scheduler, tx, call.path["id"], call.body, by_admin=by_admin)
@@ -71,7 +73,9 @@ def archive_template(call: Call[Nothing, Nothing]) -> Any:
     """Archive a template: it stays readable and makes no more jobs."""
 
     def work(tx: Transaction) -> Template:
-        _check_command(call.principal, templates.get(tx, call.path["id"]).job_type)
+        template = templates.get(tx, call.path["id"])
+        versions.check(call.if_match, "template", template.name, template)
+        _check_command(call.principal, template.job_type)
         return templates.archive(tx, call.path["id"])
 
     return call.scheduler.store.write_later(work)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from headway.api import table
 from headway.api.lease_shapes import ClaimBody
 from headway.api.operation import Operation
-from headway.domain import errors
+from headway.domain import errors, versions
 from headway.domain.errors import HeadwayError
 from headway.domain.requests import DirectBody
 from headway.domain.tokens import Principal, Role
@@ -132,13 +133,18 @@ class Application:
         operation, values = table.find(exchange.method, exchange.path)
         body = table.read_body(operation, await exchange.body(self._limit(exchange.path)))
         query = table.read_query(operation, exchange.query())
-        key = exchange.header("idempotency-key")
-        if operation.blocking:
-            answer = await asyncio.to_thread(
-                table.perform, self.scheduler, principal, operation, values, body, query, key
-            )
-        else:
-            answer = table.perform(self.scheduler, principal, operation, values, body, query, key)
+        perform = partial(
+            table.perform,
+            self.scheduler,
+            principal,
+            operation,
+            values,
+            body,
+            query,
+            exchange.header("idempotency-key"),
+            exchange.header("if-match"),
+        )
+        answer = await asyncio.to_thread(perform) if operation.blocking else perform()
         if isinstance(answer, Future):
             answer = await awaiting(answer)
         await self._answer(exchange, operation, answer)
@@ -156,7 +162,8 @@ class Application:
     async def _answer(self, exchange: Exchange, operation: Operation, answer: Any) -> None:
         status, value = table.status_and_value(operation, answer)
         body = b"" if status == 204 else msgspec.json.encode(value)
-        await exchange.answer(status, body)
+        headers = ((b"etag", versions.tag(value).encode()),) if operation.shows_version else ()
+        await exchange.answer(status, body, headers=headers)
 
     async def _claim(self, exchange: Exchange, principal: Principal) -> None:
         body = table.decode(await exchange.body(self._limit(exchange.path)), ClaimBody)

@@ -33,7 +33,6 @@ REFUSALS = {
     "403": "the token's role does not allow it",
     "404": "there is no such thing",
     "409": "not in this state",
-    "412": "changed since it was read",
     "413": "too large",
     "422": "the request makes no sense",
     "503": "not now",
@@ -71,6 +70,16 @@ def document() -> bytes:
     )
 
 
+IF_MATCH = {
+    "name": "If-Match",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "The ETag that was read: change nothing if it is another by now.",
+}
+ETAG = {"headers": {"ETag": {"schema": {"type": "string"}}}}
+
+
 def _entry(operation: Operation, by_type: dict[str, Any]) -> dict[str, Any]:
     steps = [step[1:-1] for step in operation.path.split("/") if step.startswith("{")]
     entry: dict[str, Any] = {
@@ -78,22 +87,20 @@ def _entry(operation: Operation, by_type: dict[str, Any]) -> dict[str, Any]:
         "summary": operation.summary,
         "description": f"Needs the role `{operation.role}`.",
         "parameters": [
-            *(
-                {
-                    "name": step,
-                    "in": "path",
-                    "required": True,
-                    "schema": {"type": "string", "minLength": 1},
-                }
-                for step in steps
-            ),
+            *(_in_path(step) for step in steps),
             *_query(operation.query),
+            *([IF_MATCH] if operation.takes_version else []),
         ],
         "responses": _responses(operation, by_type[repr(operation.answer)]),
     }
     if operation.body is not Nothing:
         entry["requestBody"] = _content(by_type[repr(operation.body)])
     return entry
+
+
+def _in_path(name: str, **schema: Any) -> dict[str, Any]:
+    kind = {"type": "string", **(schema or {"minLength": 1})}
+    return {"name": name, "in": "path", "required": True, "schema": kind}
 
 
 def _query(kind: Any) -> list[dict[str, Any]]:
@@ -115,18 +122,21 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _responses(operation: Operation, schema: Any) -> dict[str, Any]:
+    tagged = ETAG if operation.shows_version else {}
+    content = _content(schema)
     good = {
-        str(status): {"description": "done", **({} if status == 204 else _content(schema))}
+        str(status): {"description": "done", **tagged, **({} if status == 204 else content)}
         for status in (operation.status, *operation.also)
     }
-    return {**good, **_refusals()}
+    stale = {"412": "changed since it was read"} if operation.takes_version else {}
+    return {**good, **_refusals({**REFUSALS, **stale})}
 
 
-def _refusals() -> dict[str, Any]:
+def _refusals(texts: dict[str, str]) -> dict[str, Any]:
     problem = {"schema": {"$ref": REF.format(name="Problem")}}
     return {
         status: {"description": text, "content": {"application/problem+json": problem}}
-        for status, text in REFUSALS.items()
+        for status, text in texts.items()
     }
 
 
@@ -135,70 +145,39 @@ def _content(schema: Any) -> dict[str, Any]:
 
 
 def _special(by_type: dict[str, Any]) -> dict[str, Any]:
-    direct = {
+    return {
+        "/api/direct/{job_type}": {"post": _direct(by_type)},
+        "/api/job-runs/{id}/logs/{stream}": {"get": _logs()},
+    }
+
+
+def _direct(by_type: dict[str, Any]) -> dict[str, Any]:
+    more = {"500": "the handler failed", "504": "no slot in time"}
+    return {
         "operationId": "run_direct",
         "summary": "Run a handler of the built-in worker in the next slot, answer its result.",
-        "parameters": [
-            {
-                "name": "job_type",
-                "in": "path",
-                "required": True,
-                "schema": {"type": "string", "minLength": 1},
-            }
-        ],
+        "parameters": [_in_path("job_type")],
         "requestBody": _content(by_type[repr(DirectBody)]),
         "responses": {
             "200": {"description": "done", **_content(by_type[repr(DirectAnswer)])},
-            **_refusals(),
-            "500": {
-                "description": "the handler failed",
-                "content": {
-                    "application/problem+json": {"schema": {"$ref": REF.format(name="Problem")}}
-                },
-            },
-            "504": {
-                "description": "no slot in time",
-                "content": {
-                    "application/problem+json": {"schema": {"$ref": REF.format(name="Problem")}}
-                },
-            },
+            **_refusals({**REFUSALS, **more}),
         },
     }
-    logs = {
+
+
+def _logs() -> dict[str, Any]:
+    lines = {"type": "integer", "minimum": 0, "maximum": 100000}
+    text = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+    return {
         "operationId": "read_log",
         "summary": "A run's output: all of it, its tail, or as it grows.",
         "parameters": [
-            {
-                "name": "id",
-                "in": "path",
-                "required": True,
-                "schema": {"type": "string", "minLength": 1},
-            },
-            {
-                "name": "stream",
-                "in": "path",
-                "required": True,
-                "schema": {"type": "string", "enum": ["stdout", "stderr"]},
-            },
+            _in_path("id"),
+            _in_path("stream", enum=["stdout", "stderr"]),
             {"name": "follow", "in": "query", "required": False, "schema": {"type": "boolean"}},
-            {
-                "name": "tail",
-                "in": "query",
-                "required": False,
-                "schema": {"type": "integer", "minimum": 0, "maximum": 100000},
-            },
+            {"name": "tail", "in": "query", "required": False, "schema": lines},
         ],
-        "responses": {
-            "200": {
-                "description": "text",
-                "content": {"text/plain": {"schema": {"type": "string"}}},
-            },
-            **_refusals(),
-        },
-    }
-    return {
-        "/api/direct/{job_type}": {"post": direct},
-        "/api/job-runs/{id}/logs/{stream}": {"get": logs},
+        "responses": {"200": {"description": "text", **text}, **_refusals(REFUSALS)},
     }
 
 
@@ -215,6 +194,7 @@ def page() -> bytes:
         "td{padding:.2rem .8rem .2rem 0;vertical-align:top}</style>"
         f"<h1>Headway API {__version__}</h1>"
         "<p>The whole description is <a href=/openapi.json>openapi.json</a>. "
-        "Send <code>Authorization: Bearer &lt;token&gt;</code> with every call.</p>"
+        "Send <code>Authorization: Bearer &lt;token&gt;</code> with every call, and the "
+        "<code>ETag</code> of what you read as <code>If-Match</code> to change only that.</p>"
         f"<table>{rows}</table>"
     ).encode()
