@@ -1,9 +1,15 @@
 """`headway jobs …` and `headway why`."""
 
+import contextlib
 import json
 import re
 
 from tests.cli.conftest import Cli
+from tests.helpers import claim, finish
+
+from headway import settings, wiring
+from headway.client.transport import LocalTransport
+from headway.domain.runs import RunStatus
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
 
@@ -53,6 +59,25 @@ def test_a_sheet_shows_what_is_known_and_no_ids_of_other_jobs(cli: Cli) -> None:
     assert cli.json("jobs", "status", "2")["status"] == "WAITING_ON_DEPS"
     assert "2 waiting" in cli.text("jobs", "status")
     assert "job.submitted" in cli.text("jobs", "events", "2")
+
+
+def test_a_result_is_shown_in_short_and_given_as_a_whole(cli: Cli) -> None:
+    cli.call("submit", "story")
+    assert "has not finished" in cli.error("jobs", "result", "1", code=3)
+    long = {"text": "x" * 1000, "pages": 3}
+    with contextlib.closing(wiring.local_client(settings.load())) as client:
+        assert isinstance(client.transport, LocalTransport)
+        scheduler = client.transport.scheduler
+        finish(scheduler, claim(scheduler), result=long)
+        cli.call("submit", "story", "--retries", "0")
+        finish(scheduler, claim(scheduler), RunStatus.FAILED, error="no ink")
+    sheet = cli.text("jobs", "show", "1")
+    assert len(re.findall("xxx", sheet)) < 200
+    assert re.search(r"the whole +headway jobs result 1\n", sheet)
+    assert json.loads(cli.text("jobs", "result", "1")) == long
+    assert cli.json("jobs", "result", "1")["result_data"] == long
+    assert re.search(r"error +no ink\n", cli.text("jobs", "show", "2"))
+    assert "failed: no ink" in cli.error("jobs", "result", "2", code=1)
 
 
 def test_the_graph_is_drawn(cli: Cli) -> None:

@@ -165,11 +165,13 @@ def _pause(session: Session, job: Job, row: GateRow) -> list[Step]:
 
 
 def _worker(session: Session, job: Job, row: GateRow) -> list[Step]:
+    """Beside a server a worker is enough; without one somebody has to schedule, too."""
+    program = "headway serve" if session.is_local else "headway worker"
     able = "".join(f" --capability {word}" for word in job.requires)
     if job.job_type == "command":
-        return [Step("Somebody is needed who does the work", f"headway serve{able}")]
-    start = f"headway serve --app MODULE:APP{able}"
-    return [Step(f"A worker is needed that knows {job.job_type}", start)]
+        return [Step("Somebody is needed who does the work", f"{program}{able}")]
+    what = " and has ".join([job.job_type, *([", ".join(job.requires)] if job.requires else [])])
+    return [Step(f"A worker is needed that knows {what}", f"{program} --app MODULE:APP{able}")]
 
 
 _STEPS: dict[Gate, Callable[[Session, Job, GateRow], list[Step]]] = {

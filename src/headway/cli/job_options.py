@@ -43,10 +43,28 @@ Limits = Annotated[
     list[str] | None, typer.Option("--limit", metavar="LIMIT[=N]", help="Units of a limit it uses.")
 ]
 
+Delay = Annotated[
+    str | None, typer.Option("--delay", metavar="SPAN", help="Not before 90s, 10m, 2h from now.")
+]
+At = Annotated[
+    str | None, typer.Option("--at", metavar="TIME", help="Not before 2030-01-31T18:30.")
+]
+UniqueKey = Annotated[
+    str | None, typer.Option("--unique-key", help="At most one active job has it.")
+]
+IdempotencyKey = Annotated[
+    str | None, typer.Option("--idempotency-key", help="The same submit twice makes one job.")
+]
+Retries = Annotated[int | None, typer.Option("--retries", help="How often it is tried again [3].")]
+Approval = Annotated[bool, typer.Option("--approval", help="A person must approve.")]
+WebhookUrl = Annotated[
+    str | None, typer.Option("--webhook-url", metavar="URL", help="Who is told of its end.")
+]
+
 
 def chosen(**given: Any) -> dict[str, Any]:
     """The options that were given, in the words of the SDK."""
-    found = {name: value for name, value in given.items() if value not in (None, [], False)}
+    found = {name: value for name, value in given.items() if value is not None and value != []}
     readers = {"after": _after, "locks": _lock}
     for name, read in readers.items():
         if name in found:

@@ -9,6 +9,7 @@ from headway.cli.screen import Cell, Column, Styled
 from headway.cli.session import Session
 from headway.domain import durations, states
 from headway.domain.jobs import COMMAND, DEFAULT_QUEUE, Job, Lock
+from headway.domain.runs import Run
 
 
 def table(session: Session, jobs: Sequence[Job]) -> tuple[list[Column], list[list[Cell]]]:
@@ -50,8 +51,11 @@ def detail(session: Session, job: Job) -> str:
     return f"place {job.queue_position}" if job.queue_position else ""
 
 
-def sheet(session: Session, job: Job) -> None:
-    """Everything about a job that is not as usual."""
+LONGEST_RESULT = 400
+
+
+def sheet(session: Session, job: Job, run: Run | None = None) -> None:
+    """Everything about a job that is not as usual, with what its last run came to."""
     session.learn([job])
     session.screen.facts(
         [
@@ -69,8 +73,23 @@ def sheet(session: Session, job: Job) -> None:
             *_terms(session, job),
             *_origins(session, job),
             ("id", job.job_id),
+            *_outcome(session, job, run),
         ]
     )
+
+
+def _outcome(session: Session, job: Job, run: Run | None) -> list[tuple[str, Cell | None]]:
+    """The result, cut short if it is long, and the error."""
+    if run is None or run.status is None:
+        return []
+    result = "" if run.result is None else compact(run.result)
+    shown = session.screen.cut(result, LONGEST_RESULT)
+    whole = f"headway jobs result {job.number}" if shown != result else None
+    return [
+        ("result", shown),
+        ("the whole", whole),
+        ("error", run.error.strip() if run.error else None),
+    ]
 
 
 def _work(job: Job) -> tuple[str, Cell | None]:
@@ -121,8 +140,8 @@ def _origins(session: Session, job: Job) -> list[tuple[str, Cell | None]]:
         ("retry", job.retry_state if job.retry_state != "none" else None),
         ("rewound", f"{job.generation - 1} times" if job.generation > 1 else None),
         ("worker", job.worker_id),
-        ("template", job.template_id),
-        ("schedule", job.schedule_id),
+        ("template", session.template(job.template_id)),
+        ("schedule", session.schedule(job.schedule_id)),
         ("group", job.group_id),
         ("run", job.run_id),
     ]

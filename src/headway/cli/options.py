@@ -10,6 +10,8 @@ from typer.models import OptionInfo
 
 Words = ParamSpec("Words")
 
+INTERRUPTED = 130
+
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 Data = Annotated[
     str | None,
@@ -74,8 +76,12 @@ def _with_session(function: Callable[..., None]) -> Callable[..., None]:
 
         common = {name: given.pop(name) or None for name in COMMON}
         outer = ctx.find_root().obj or {}
-        with Session({**outer, **{k: v for k, v in common.items() if v is not None}}) as session:
-            function(session, **given)
+        chosen = {**outer, **{k: v for k, v in common.items() if v is not None}}
+        try:
+            with Session(chosen) as session:
+                function(session, **given)
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
 
     own = inspect.signature(function)
     for one in own.parameters.values():

@@ -82,13 +82,17 @@ def _serve(
         server_file.release()
 
 
+def _slots(settings: Settings) -> str:
+    return "1 slot" if settings.slots == 1 else f"{settings.slots} slots"
+
+
 def _announce(settings: Settings, url: str, server: Server, other: Any, json: bool) -> None:
     link = f"{url}/#code={server.dashboard_code()}"
     if json:
         facts = {"url": url, "pid": os.getpid(), "data": settings.data, "dashboard": link}
         print(msgspec.json.encode(facts).decode(), flush=True)
         return
-    print(f"Headway listens on {url}, data in {settings.data}, {settings.slots} slot(s).")
+    print(f"Headway listens on {url}, data in {settings.data}, {_slots(settings)}.")
     if other is not None:
         print(
             f"Another server ({other.url}, pid {other.pid}) shares this data: "
@@ -163,7 +167,7 @@ def _until_signal(worker: Worker, settings: Settings) -> None:
     signal.signal(signal.SIGINT, on_signal)
     worker.start()
     print(
-        f"Worker for {settings.url} with {settings.slots} slot(s). "
+        f"Worker for {settings.url} with {_slots(settings)}. "
         "Ctrl-C stops it after running jobs have ended.",
         flush=True,
     )

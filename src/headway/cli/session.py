@@ -126,6 +126,19 @@ class Session:
                 self._numbers[job_id] = None
         return str(self._numbers.get(job_id) or job_id)
 
+    def template(self, template_id: str | None) -> str | None:
+        """A template's name."""
+        return self.send(calls.get_template(template_id)).name if template_id else None
+
+    def schedule(self, schedule_id: str | None) -> str | None:
+        """A schedule's name, or its id if it has none or is gone."""
+        if schedule_id is None:
+            return None
+        try:
+            return self.send(calls.get_schedule(schedule_id)).name or schedule_id
+        except errors.NotFound:
+            return schedule_id
+
     def text(self, detail: str) -> str:
         """A sentence in which jobs are named by their numbers."""
         return UUID.sub(lambda match: self.number(match[0]), detail)

@@ -91,6 +91,11 @@ def ending(job: Job) -> int:
     """The exit code that a job's end stands for."""
     if job.exit_code is not None and job.status not in states.SUCCESS:
         return 128 - job.exit_code if job.exit_code < 0 else job.exit_code & 0xFF or 1
-    if job.status in (states.BLOCKED_BY_DEPENDENCY, states.BLOCKED_BY_APPROVAL):
+    return code(job.status)
+
+
+def code(status: states.JobStatus) -> int:
+    """The exit code that a status stands for."""
+    if status in (states.BLOCKED_BY_DEPENDENCY, states.BLOCKED_BY_APPROVAL):
         return 10
-    return 0 if job.status in states.SUCCESS else 1
+    return 0 if status in states.SUCCESS else 1

@@ -145,7 +145,7 @@ def recover(
     report = recovery.recover(scheduler, is_alive, end_orphans)
     if report.running_jobs_recovered or report.retries_created or report.reservations_expired:
         log.warning(
-            "recovered after a crash: %d running jobs, %d retries, %d reservations",
+            "recovered after a crash: running jobs %d, missing retries %d, reservations %d",
             report.running_jobs_recovered,
             report.retries_created,
             report.reservations_expired,

@@ -86,12 +86,23 @@ def show(session: "Session", job: options.Job) -> None:
     found = session.send(calls.get_job(job))
 
     def render() -> None:
-        job_text.sheet(session, found)
         runs = session.send(calls.runs_of_job(found.number)).items
-        if runs and runs[0].error:
-            session.screen.facts([("error", runs[0].error.strip())])
+        job_text.sheet(session, found, runs[0] if runs else None)
 
     session.show(found, render)
+
+
+@command(app, "result", "headway jobs result 7", "headway jobs result 7 | jq .title")
+def result(session: "Session", job: options.Job) -> None:
+    """What a job that ended came to, in JSON; its last retry counts."""
+    from headway.cli import words
+    from headway.client import calls
+
+    found = session.send(calls.get_result(job))
+    session.screen.value(found if session.screen.json else found.result_data)
+    if found.error and not session.screen.json:
+        session.screen.note(f"{found.status.lower()}: {found.error.strip()}")
+    raise typer.Exit(words.code(found.status))
 
 
 @command(app, "status", "headway jobs status", "headway jobs status 7")

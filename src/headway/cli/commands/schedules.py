@@ -204,7 +204,7 @@ def _sheet(session: "Session", schedule: "Schedule") -> None:
                 ("priority", None if schedule.priority is None else str(schedule.priority)),
                 ("missed fires", schedule.catchup.value),
                 ("overlap", schedule.overlap.value),
-                ("template", schedule.template_id),
+                ("template", session.template(schedule.template_id)),
                 ("id", schedule.schedule_id),
             ]
         ),

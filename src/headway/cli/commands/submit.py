@@ -18,6 +18,22 @@ app = commands()
 COMMAND_PARAMS = ("argv=", "cwd=", "env=", "stdin=")
 
 
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TYPE KEY=VALUE",
+        help="The job type and its params. A value that is JSON is read as such.",
+    ),
+]
+Params = Annotated[
+    str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
+]
+File = Annotated[
+    str | None,
+    typer.Option("--file", "-f", metavar="FILE", help="Many jobs, all or nothing; - reads JSON."),
+]
+
+
 @command(
     app,
     "submit",
@@ -40,60 +56,30 @@ COMMAND_PARAMS = ("argv=", "cwd=", "env=", "stdin=")
 )
 def submit(
     session: "Session",
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="TYPE KEY=VALUE",
-            help="The job type and its params. A value that is JSON is read as such.",
-        ),
-    ] = None,
-    params: Annotated[
-        str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
-    ] = None,
-    file: Annotated[
-        str | None,
-        typer.Option(
-            "--file", "-f", metavar="FILE", help="Many jobs, all or nothing; - reads JSON."
-        ),
-    ] = None,
+    words: Words = None,
+    params: Params = None,
+    file: File = None,
     template: Annotated[str | None, typer.Option("--template", help="Its name or id.")] = None,
     priority: given.Priority = None,
     queue: given.Queue = None,
-    delay: Annotated[
-        str | None,
-        typer.Option("--delay", metavar="SPAN", help="Not before 90s, 10m, 2h from now."),
-    ] = None,
-    at: Annotated[
-        str | None, typer.Option("--at", metavar="TIME", help="Not before 2030-01-31T18:30.")
-    ] = None,
+    delay: given.Delay = None,
+    at: given.At = None,
     after: given.After = None,
     needs: given.Needs = None,
     produces: given.Produces = None,
     lock: given.Locks = None,
     tag: given.Tags = None,
-    unique_key: Annotated[
-        str | None, typer.Option("--unique-key", help="At most one active job has it.")
-    ] = None,
-    idempotency_key: Annotated[
-        str | None, typer.Option("--idempotency-key", help="The same submit twice makes one job.")
-    ] = None,
+    unique_key: given.UniqueKey = None,
+    idempotency_key: given.IdempotencyKey = None,
     timeout: given.Timeout = None,
-    retries: Annotated[
-        int | None, typer.Option("--retries", help="How often it is tried again [3].")
-    ] = None,
+    retries: given.Retries = None,
     requires: given.Requires = None,
     cost: given.Cost = None,
     limit: given.Limits = None,
-    approval: Annotated[bool, typer.Option("--approval", help="A person must approve.")] = False,
-    webhook_url: Annotated[
-        str | None, typer.Option("--webhook-url", metavar="URL", help="Who is told of its end.")
-    ] = None,
+    approval: given.Approval = False,
+    webhook_url: given.WebhookUrl = None,
 ) -> None:
     """Submit a job, or a whole graph of jobs from a file."""
-    if file is not None:
-        _submit_file(session, file, alone=not (words or params or template))
-        return
-    job_type, read = _read_words(list(words or []), template, params)
     chosen = given.chosen(
         template=template,
         priority=priority,
@@ -108,15 +94,17 @@ def submit(
         unique_key=unique_key,
         idempotency_key=idempotency_key,
         timeout=timeout,
+        retries=retries,
         requires=requires,
         cost_units=cost,
         limits=limit,
-        approval=approval,
+        approval=approval or None,
         webhook_url=webhook_url,
     )
-    if retries is not None:
-        chosen["retries"] = retries
-    _submit_one(session, job_type, read, chosen)
+    if file is not None:
+        _submit_file(session, file, alone=not (words or params or chosen))
+    else:
+        _submit_one(session, *_read_words(list(words or []), template, params), chosen)
 
 
 def _submit_one(
@@ -170,7 +158,9 @@ def _submit_file(session: "Session", file: str, *, alone: bool) -> None:
     from headway.domain import errors
 
     if not alone:
-        raise errors.InvalidRequest("file", "goes without a job type, params and template")
+        raise errors.InvalidRequest(
+            "file", "stands alone: what each job needs is written in the file"
+        )
     with Bar("submit") as bar:
         bar.draw(0.0, f"reading {file}")
         batch = read_file(file)
