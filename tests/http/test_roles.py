@@ -1,11 +1,15 @@
 """Who may do what, and through which door."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 from tests.servers import Server
+
+from headway.api.operation import OPERATIONS
+from headway.domain.tokens import Principal, Role
 
 ROLES = ("read", "submit", "work", "admin")
 
@@ -49,6 +53,37 @@ def test_each_role_may_do_what_it_is_for(clients: dict[str, httpx.Client], role:
             assert answer.status_code < 300, (path, answer.text)
         else:
             assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), path
+
+
+SPECIAL = [
+    ("POST", "/api/direct/{job_type}", Role.SUBMIT),
+    ("GET", "/api/job-runs/{id}/logs/stdout", Role.READ),
+    ("GET", "/metrics", Role.READ),
+]
+TABLE = [(one.method, one.path, one.role) for one in OPERATIONS] + SPECIAL
+
+
+@pytest.mark.parametrize("role", [*ROLES, None])
+def test_every_route_is_open_to_the_roles_that_the_table_names(
+    server: Server, clients: dict[str, httpx.Client], role: str | None
+) -> None:
+    client = clients[role] if role else server.client()
+    for method, path, needed in TABLE:
+        target = re.sub(r"\{\w+\}", "nothing", path)
+        answer = client.request(method, target, json={} if method in ("POST", "PATCH") else None)
+        said = (answer.status_code, answer.json()["code"]) if answer.is_error else None
+        if role is None:
+            assert said == (401, "unauthorized"), (method, path)
+        elif not Principal(name="x", role=Role(role)).may(needed):
+            assert said == (403, "forbidden"), (method, path)
+        else:
+            assert answer.status_code not in (401, 403, 500), (method, path, answer.text)
+    server.post("/api/queue/resume")
+
+
+def test_who_may_not_is_told_so_before_the_body_is_read(clients: dict[str, httpx.Client]) -> None:
+    answer = clients["read"].post("/api/jobs", content=b"x" * 3_000_000)
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
 
 
 def test_without_a_token_there_is_health_and_nothing_else(server: Server) -> None:

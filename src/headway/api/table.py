@@ -8,7 +8,7 @@ import msgspec
 
 from headway.api.operation import OPERATIONS, Answered, Call, Nothing, Operation
 from headway.domain import errors
-from headway.domain.tokens import Principal
+from headway.domain.tokens import Principal, Role
 from headway.scheduler.scheduler import Scheduler
 
 ROOMS = (
@@ -95,6 +95,12 @@ def find(method: str, path: str) -> tuple[Operation, dict[str, str]]:
     return node.operations[method], values
 
 
+def check_role(principal: Principal, role: Role) -> None:
+    """Refuse who may not."""
+    if not principal.may(role):
+        raise errors.Forbidden(f"this needs the role {role}, yours is {principal.role}")
+
+
 def read_body(operation: Operation, raw: bytes) -> Any:
     """The body of an operation."""
     return decode(raw, operation.body)
@@ -131,8 +137,7 @@ def perform(
     if_match: str | None = None,
 ) -> Any:
     """Run an operation; the answer may be a future."""
-    if not principal.may(operation.role):
-        raise errors.Forbidden(f"this needs the role {operation.role}, yours is {principal.role}")
+    check_role(principal, operation.role)
     return operation.run(
         Call(
             scheduler=scheduler,

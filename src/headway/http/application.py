@@ -124,13 +124,13 @@ class Application:
         special = _special(exchange)
         if special is not None:
             role, page = special
-            if not principal.may(role):
-                raise errors.Forbidden(f"this needs the role {role}, yours is {principal.role}")
+            table.check_role(principal, role)
             return await page(self, exchange, principal)
         return await self._operate(exchange, principal)
 
     async def _operate(self, exchange: Exchange, principal: Principal) -> None:
         operation, values = table.find(exchange.method, exchange.path)
+        table.check_role(principal, operation.role)  # before a body is read for nothing
         body = table.read_body(operation, await exchange.body(self._limit(exchange.path)))
         query = table.read_query(operation, exchange.query())
         perform = partial(
