@@ -215,7 +215,7 @@ class Application:
         await exchange.answer(200, openapi.page(), b"text/html; charset=utf-8")
 
     async def _dashboard(self, exchange: Exchange) -> None:
-        await exchange.answer(200, dashboard.page(), b"text/html; charset=utf-8", dashboard.HEADERS)
+        await dashboard.show(exchange)
 
     async def _event_stream(self, exchange: Exchange, principal: Principal) -> None:
         await self._streams.events(exchange)
@@ -228,7 +228,7 @@ Page = Callable[[Application, Exchange], Awaitable[None]]
 Special = Callable[[Application, Exchange, Principal], Awaitable[None]]
 
 _OPEN_PAGES: dict[str, Page] = {
-    "/": Application._dashboard,
+    **dict.fromkeys(dashboard.FILES, Application._dashboard),
     "/healthz": Application._health,
     "/readyz": Application._ready,
     "/docs": Application._docs,

@@ -18,11 +18,17 @@ CODE_LASTS_S = 600.0
 HEADERS = (
     (
         b"content-security-policy",
-        b"default-src 'self'; script-src 'self' 'unsafe-inline'; "
-        b"style-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        b"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     ),
     (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-cache"),
 )
+FILES = {
+    "/": ("index.html", b"text/html; charset=utf-8"),
+    "/dashboard/page.js": ("page.js", b"text/javascript; charset=utf-8"),
+    "/dashboard/style.css": ("style.css", b"text/css; charset=utf-8"),
+}
 
 
 class CodeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,7 +70,12 @@ class Codes:
         await exchange.answer(200, msgspec.json.encode({"token": made.token}))
 
 
+async def show(exchange: Exchange) -> None:
+    """The page, or a file that belongs to it."""
+    name, content_type = FILES[exchange.path]
+    await exchange.answer(200, _read(name), content_type, HEADERS)
+
+
 @cache
-def page() -> bytes:
-    """The page itself, one file."""
-    return resources.files("headway.http").joinpath("dashboard.html").read_bytes()
+def _read(name: str) -> bytes:
+    return resources.files("headway.http").joinpath("dashboard_page", name).read_bytes()

@@ -1,0 +1,30 @@
+"""The page for a browser: it brings everything along, and lets in who has a key."""
+
+import json
+import re
+
+from tests.servers import Server, Stage
+
+
+def test_the_page_brings_everything_along(server: Server) -> None:
+    with server.client() as browser:
+        page = browser.get("/")
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        policy = page.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        files = re.findall(r'(?:src|href)="(/[^"]+)"', page.text)
+        assert len(files) == 2
+        texts = [page.text, *(browser.get(file).raise_for_status().text for file in files)]
+    assert not re.search(r"https?://", " ".join(texts))
+
+
+def test_the_link_that_is_printed_lets_in_once(stage: Stage) -> None:
+    server = stage.serve()
+    code = json.loads(server.first_line)["dashboard"].partition("#code=")[2]
+    with server.client() as browser:
+        key = browser.post("/dashboard/session", json={"code": code}).json()["token"]
+        again = browser.post("/dashboard/session", json={"code": code})
+    assert (again.status_code, again.json()["code"]) == (401, "unauthorized")
+    with server.client(key) as let_in:
+        assert let_in.get("/api/jobs").status_code == 200
