@@ -5,7 +5,7 @@ import sqlite3
 import threading
 from typing import Any
 
-from tests.servers import Server, Stage
+from tests.servers import Server, Stage, wait_for
 
 
 def limit_files(server: Server, size: int) -> None:
@@ -26,10 +26,28 @@ def test_a_full_disk_is_told_and_nothing_acknowledged_is_lost(stage: Stage) -> N
     assert server.job(kept)["status"] == "QUEUED"
 
     limit_files(server, resource.RLIM_INFINITY)
+    wait_for(lambda: server.http.get("/readyz").status_code == 200, "a server that is ready again")
     assert server.http.post("/api/jobs", json=body).status_code == 201
     server.wait(server.submit("note", "after"), "SUCCEEDED")
     assert server.http.get("/readyz").status_code == 200
     assert len(server.get("/api/jobs")["items"]) == 3
+
+
+def test_a_full_disk_is_noticed_before_anybody_is_refused(stage: Stage) -> None:
+    server = stage.serve()
+    limit_files(server, 4096)
+    ready = wait_for(lambda: _unready(server), "a server that is not ready")
+    assert "nothing could be written" in ready["problems"][0]
+    metrics = server.http.get("/metrics").text
+    assert "headway_write_failing 1.0" in metrics
+    limit_files(server, resource.RLIM_INFINITY)
+    wait_for(lambda: server.http.get("/readyz").status_code == 200, "a server that is ready again")
+    assert "headway_write_failing 0.0" in server.http.get("/metrics").text
+
+
+def _unready(server: Server) -> Any:
+    answer = server.http.get("/readyz")
+    return answer.json() if answer.status_code == 503 else None
 
 
 def test_a_locked_database_is_waited_for(stage: Stage) -> None:

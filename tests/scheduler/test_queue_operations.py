@@ -1,13 +1,14 @@
 """The operations on queue, limits, artifacts, workers and history, as a client asks for them."""
 
 import pytest
-from tests.helpers import ask, claim, finish, submit
+from tests.helpers import MovableClock, ask, claim, finish, submit
 from tests.scheduler.asking import register, submit_all
 
 from headway.api import artifacts, events_list, explain, graph, limits, queue, workers
 from headway.api.operation import Paging
 from headway.domain import errors
 from headway.domain.runs import RunStatus
+from headway.scheduler import waiting
 from headway.scheduler.scheduler import Scheduler
 
 
@@ -35,6 +36,31 @@ def test_jobs_are_moved_approved_and_retried(scheduler: Scheduler) -> None:
     assert approved.approval == "APPROVED"
     page = ask(queue.reorder_queue, scheduler, body=queue.ReorderBody(order=[2, 1, 3]))
     assert [job.queue_position for job in page.items] == [1, 2, 3]
+
+
+def test_a_large_count_is_taken_less_often_and_says_how_old_it_is(
+    scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit_all(scheduler, {}, {"queue": "slow"}, {"delay_s": 60}, {"approval": True})
+    few = ask(queue.get_queue_status, scheduler)
+    assert {(one.queue, one.reason): one.count for one in few.waiting} == {
+        ("default", "ready"): 1,
+        ("slow", "ready"): 1,
+        ("default", "scheduled"): 1,
+        ("default", "approval"): 1,
+    }
+    monkeypatch.setattr(waiting, "FEW", 2)
+    monkeypatch.setattr(waiting, "JOBS_PER_SECOND", 1)
+    counted = clock.now()
+    submit(scheduler)
+    assert (few.length, ask(queue.get_queue_status, scheduler).length) == (4, 4)
+    clock.move(3)
+    old = ask(queue.get_queue_status, scheduler)
+    assert (old.length, old.as_of) == (4, counted)
+    assert ask(explain.get_scheduler_status, scheduler).queue_length == 5
+    clock.move(1)
+    fresh = ask(queue.get_queue_status, scheduler)
+    assert (fresh.length, fresh.as_of) == (5, clock.now())
 
 
 def test_pauses_are_shown_until_they_are_lifted(scheduler: Scheduler) -> None:

@@ -145,7 +145,7 @@ def _place(cursor: str | None) -> tuple[int, int, int]:
 @operation("GET", "/api/queue/status", Role.READ, answer=QueueStatus)
 def get_queue_status(call: Call[Nothing, Nothing]) -> QueueStatus:
     """How many jobs wait for what, and what is paused."""
-    return call.scheduler.store.read(explain.queue_status)
+    return call.scheduler.store.read(lambda tx: explain.queue_status(call.scheduler, tx))
 
 
 @operation("POST", "/api/queue/pause", Role.SUBMIT, body=PauseBody, answer=QueueStatus)
@@ -154,7 +154,7 @@ def pause_queue(call: Call[PauseBody, Nothing]) -> Any:
 
     def work(tx: Transaction) -> QueueStatus:
         queue_control.pause(call.scheduler, tx, call.body.queue, call.body.job_type)
-        return explain.queue_status(tx)
+        return explain.queue_status(call.scheduler, tx)
 
     return call.scheduler.store.write_later(work)
 
@@ -165,7 +165,7 @@ def resume_queue(call: Call[PauseBody, Nothing]) -> Any:
 
     def work(tx: Transaction) -> QueueStatus:
         queue_control.resume(call.scheduler, tx, call.body.queue, call.body.job_type)
-        return explain.queue_status(tx)
+        return explain.queue_status(call.scheduler, tx)
 
     return call.scheduler.store.write_later(work)
 

@@ -142,9 +142,10 @@ class QueueCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The queue at a glance."""
+    """The queue at a glance, as it was counted a moment ago: see `as_of`."""
 
     length: int
+    as_of: datetime
     paused: tuple[Paused, ...]
     waiting: tuple[QueueCount, ...]
 

@@ -67,6 +67,7 @@ class Application:
         self._direct = DirectDesk(scheduler, worker)
         self._streams = streams.Streams(scheduler, state_stopping=lambda: state.stopping)
         self._metrics = metrics.Metrics(scheduler)
+        self._health_of_store = health.Health(scheduler)
         self._codes = codes or dashboard.Codes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -200,7 +201,9 @@ class Application:
 
     async def _ready(self, exchange: Exchange) -> None:
         report = await asyncio.to_thread(
-            health.readiness, self.scheduler, self.state.ready, self.state.stopping
+            self._health_of_store.readiness,
+            recovered=self.state.ready,
+            stopping=self.state.stopping,
         )
         await exchange.answer(200 if report.ready else 503, msgspec.json.encode(report))
 

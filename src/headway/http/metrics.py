@@ -10,7 +10,6 @@ from prometheus_client.core import (
     Metric,
 )
 
-from headway.domain import moments
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits
 from headway.storage.transaction import Transaction
@@ -49,12 +48,18 @@ class Metrics:
             "How long the oldest waiting job has been there",
             labels=["queue", "status", "reason"],
         )
-        for row in tx.rows("waiting_by_queue"):
-            labels = [row["queue"], row["status"], row["reason"]]
-            depth.add_metric(labels, row["count"])
-            age.add_metric(labels, (tx.now - moments.from_millis(row["oldest"])).total_seconds())
+        counted = self._scheduler.waiting.count(tx)
+        for row in counted.rows:
+            labels = [row.queue, row.status, row.reason]
+            depth.add_metric(labels, row.count)
+            age.add_metric(labels, (tx.now - row.oldest).total_seconds())
         yield depth
         yield age
+        yield GaugeMetricFamily(
+            "headway_waiting_counted_ago_seconds",
+            "How old the counts of waiting jobs are; large counts are taken less often",
+            value=(tx.now - counted.as_of).total_seconds(),
+        )
 
     def _work(self, tx: Transaction) -> Iterator[Metric]:
         ended = CounterMetricFamily(

@@ -4,7 +4,6 @@ from headway.domain import moments, states
 from headway.domain.answers import (
     CurrentJob,
     Paused,
-    QueueCount,
     QueueStatus,
     SchedulerStatus,
     Totals,
@@ -29,7 +28,7 @@ def status(scheduler: Scheduler, tx: Transaction) -> SchedulerStatus:
     return SchedulerStatus(
         running=any(worker.alive for worker in known_workers(scheduler, tx)),
         current_jobs=_current_jobs(tx),
-        queue_length=sum(row["count"] for row in tx.rows("count_waiting")),
+        queue_length=_length(tx),
         totals=_totals(tx),
         active_reservation=reservations.active(tx),
         recovery=codec.load(recovery["value"]) if recovery else None,
@@ -60,20 +59,18 @@ def _totals(tx: Transaction) -> Totals:
     return Totals(**counts)
 
 
-def queue_status(tx: Transaction) -> QueueStatus:
+def _length(tx: Transaction) -> int:
+    row = tx.row("count_waiting")
+    assert row is not None
+    return int(row["count"])
+
+
+def queue_status(scheduler: Scheduler, tx: Transaction) -> QueueStatus:
     """How many jobs wait for what, and what is paused."""
-    waiting = [
-        QueueCount(
-            queue=row["queue"],
-            status=JobStatus(row["status"]),
-            reason=row["reason"],
-            count=row["count"],
-            oldest=moments.from_millis(row["oldest"]),
-        )
-        for row in tx.rows("waiting_by_queue")
-    ]
+    counted = scheduler.waiting.count(tx)
     return QueueStatus(
-        length=sum(one.count for one in waiting),
+        length=counted.total,
+        as_of=counted.as_of,
         paused=tuple(
             Paused(
                 queue=row["queue"] or None,
@@ -82,5 +79,5 @@ def queue_status(tx: Transaction) -> QueueStatus:
             )
             for row in tx.rows("pauses")
         ),
-        waiting=tuple(waiting),
+        waiting=counted.rows,
     )

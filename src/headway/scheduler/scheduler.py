@@ -13,6 +13,7 @@ from headway.domain.handlers import Handler
 from headway.domain.leases import CLAIM_TTL_S, DEFAULT_TTL_S
 from headway.domain.limits import ConcurrencyPolicy, StandardPolicy
 from headway.scheduler.observations import Observations
+from headway.scheduler.waiting import WaitingCounts
 from headway.storage.store import Clock, Store
 from headway.workspace import Workspace
 
@@ -48,6 +49,7 @@ class Scheduler:
     concurrency: ConcurrencyPolicy = field(default_factory=StandardPolicy)
     group_failure: GroupFailurePolicy = field(default_factory=AsConfigured)
     seen: Observations = field(default_factory=Observations)
+    waiting: WaitingCounts = field(default_factory=WaitingCounts)
 
     def new_id(self, now: datetime) -> str:
         """A new public id."""

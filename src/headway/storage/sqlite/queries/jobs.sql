@@ -236,17 +236,18 @@ ORDER BY position, number LIMIT 1;
 UPDATE jobs SET position = :position WHERE number = :number;
 
 -- name: count_waiting
--- How many jobs wait, by status.
-SELECT status, count(*) AS count FROM jobs
-WHERE phase = 0
-GROUP BY status;
+-- How many jobs wait; the index of the queue alone tells.
+SELECT count(*) AS count FROM jobs WHERE phase = 0;
 
 -- name: waiting_by_queue
 -- How many jobs wait in which queue and status, and since when the oldest does.
-SELECT l.queue, j.status, coalesce(j.wait_kind, 'ready') AS reason, count(*) AS count, min(j.created_at) AS oldest
-FROM jobs j JOIN lanes l USING (lane_id)
-WHERE j.phase = 0
-GROUP BY l.queue, j.status, coalesce(j.wait_kind, 'ready');
+SELECT l.queue, w.status, coalesce(w.wait_kind, 'ready') AS reason, sum(w.count) AS count, min(w.oldest) AS oldest
+FROM (
+    SELECT lane_id, status, wait_kind, count(*) AS count, min(created_at) AS oldest
+    FROM jobs WHERE phase = 0
+    GROUP BY lane_id, status, wait_kind
+) w JOIN lanes l USING (lane_id)
+GROUP BY l.queue, w.status, coalesce(w.wait_kind, 'ready');
 
 -- name: totals
 -- How many jobs ever ended in which status.
