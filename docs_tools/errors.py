@@ -20,9 +20,9 @@ Over HTTP an error is `application/problem+json` (RFC 9457): `type`, `title`, `s
 `detail`, and for a 422 `errors`, with a sentence for each field. `headway --json` prints `code`,
 `detail` and `errors` on standard error. In Python it is raised as the class.
 
-To change only what you have read, send the `ETag` that `GET` gave for a job, a template or a schedule
-back as `If-Match` with `PATCH` or `DELETE`. If somebody was quicker, nothing is changed and the answer
-is `stale_version`.
+To change only what you have read, send the `ETag` that `GET` gave for a job, a template or a
+schedule back as `If-Match` with `PATCH` or `DELETE`. If somebody was quicker, nothing is changed
+and the answer is `stale_version`.
 
 {errors}
 """
