@@ -78,7 +78,10 @@ class OutsideWorkspace(Invalid):
     code = "outside_workspace"
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"path {path!r} is outside the workspace")
+        super().__init__(
+            f"path {path!r} is outside the workspace, which is the folder that the server was"
+            " started in, or its setting workspace"
+        )
 
 
 class NeverFires(Invalid):
