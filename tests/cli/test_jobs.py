@@ -70,13 +70,15 @@ def test_a_result_is_shown_in_short_and_given_as_a_whole(cli: Cli) -> None:
         scheduler = client.transport.scheduler
         finish(scheduler, claim(scheduler), result=long)
         cli.call("submit", "story", "--retries", "0")
-        finish(scheduler, claim(scheduler), RunStatus.FAILED, error="no ink")
+        finish(scheduler, claim(scheduler), RunStatus.FAILED, error="no ink\n\nTraceback:\n  raise")
     sheet = cli.text("jobs", "show", "1")
     assert len(re.findall("xxx", sheet)) < 200
     assert re.search(r"the whole +headway jobs result 1\n", sheet)
     assert json.loads(cli.text("jobs", "result", "1")) == long
     assert cli.json("jobs", "result", "1")["result_data"] == long
     assert re.search(r"error +no ink\n", cli.text("jobs", "show", "2"))
+    assert cli.text("runs", "list", "--job", "2").splitlines()[1].endswith("  no ink")
+    assert cli.error("jobs", "attach", "2", code=1) == "job 2 failed: no ink\n"
     assert "failed: no ink" in cli.error("jobs", "result", "2", code=1)
 
 

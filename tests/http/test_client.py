@@ -40,18 +40,9 @@ def test_many_threads_share_a_client(client: Client) -> None:
 def test_a_connection_that_the_server_closed_is_replaced() -> None:
     """The first connection is closed after its answer; the next call must not notice."""
     listening = socket.create_server(("127.0.0.1", 0))
-    body = b'{"code":"not_found","detail":"no"}'
-    answer = f"HTTP/1.1 404 Not Found\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
-
-    def serve() -> None:
-        for _ in range(2):
-            connection, _ = listening.accept()
-            with connection:
-                connection.recv(65536)
-                connection.sendall(answer)
-
-    serving = threading.Thread(target=serve, daemon=True)
-    serving.start()
+    serving = _serve_once_each(
+        listening, ["404 Not Found"] * 2, '{"code":"not_found","detail":"no"}'
+    )
     client = Client(HttpTransport(f"http://127.0.0.1:{listening.getsockname()[1]}", None))
     for _ in range(2):
         with pytest.raises(errors.NotFound):
@@ -59,6 +50,33 @@ def test_a_connection_that_the_server_closed_is_replaced() -> None:
     serving.join(WAIT_S)
     listening.close()
     client.close()
+
+
+def test_an_answer_of_another_version_is_said_to_be_one() -> None:
+    listening = socket.create_server(("127.0.0.1", 0))
+    serving = _serve_once_each(listening, ["200 OK"], '{"something": "else"}')
+    client = Client(HttpTransport(f"http://127.0.0.1:{listening.getsockname()[1]}", None))
+    with pytest.raises(errors.Unavailable, match="of another version"):
+        client.send(calls.get_job(1))
+    serving.join(WAIT_S)
+    listening.close()
+    client.close()
+
+
+def _serve_once_each(listening: socket.socket, statuses: list[str], body: str) -> threading.Thread:
+    """Answer one request a connection, and close it."""
+
+    def serve() -> None:
+        for status in statuses:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65536)
+                head = f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n\r\n"
+                connection.sendall((head + body).encode())
+
+    serving = threading.Thread(target=serve, daemon=True)
+    serving.start()
+    return serving
 
 
 def test_errors_have_the_servers_code_waiting_or_not(client: Client) -> None:

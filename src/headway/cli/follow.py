@@ -87,5 +87,5 @@ def ending(session: Session, job: Job) -> str:
     if job.wait_reason is not None:
         return f"job {job.number} {job.status.lower()}: {session.text(job.wait_reason.detail)}"
     runs = session.send(calls.runs_of_job(job.number)).items
-    error = (runs[0].error or "").strip().splitlines() if runs else []
-    return f"job {job.number} {job.status.lower()}" + (f": {error[-1]}" if error else "")
+    error = words.headline(runs[0].error) if runs else ""
+    return f"job {job.number} {job.status.lower()}" + (f": {error}" if error else "")

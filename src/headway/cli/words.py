@@ -87,6 +87,11 @@ def progress(job: Job) -> str:
     return " ".join(part for part in (percent, job.progress.message) if part)
 
 
+def headline(error: str | None) -> str:
+    """The first line of an error: what it was; where follows."""
+    return (error or "").strip().partition("\n")[0]
+
+
 def ending(job: Job) -> int:
     """The exit code that a job's end stands for."""
     if job.exit_code is not None and job.status not in states.SUCCESS:

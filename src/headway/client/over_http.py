@@ -138,7 +138,12 @@ def _read(call: Call[Any], status: int, content: bytes) -> Any:
         raise problem(status, content)
     if status == 204:
         return None
-    return msgspec.json.decode(content, type=call.answer)
+    try:
+        return msgspec.json.decode(content, type=call.answer)
+    except msgspec.DecodeError as error:
+        raise errors.Unavailable(
+            f"the server's answer cannot be read; is it of another version? ({error})"
+        ) from None
 
 
 def problem(status: int, content: bytes) -> errors.HeadwayError:

@@ -13,7 +13,6 @@ from headway.domain import errors
 from headway.domain.tokens import Principal, Role
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import log_files, runs
-from headway.storage.awaiting import awaiting
 
 POLL_S = 0.2
 CHUNK = 64 * 1024
@@ -50,6 +49,8 @@ class LocalTransport:
     async def send_async(self, call: Call[Any]) -> Any:
         """Ask, without blocking the event loop."""
         import asyncio  # a slow import that only async callers need, and they have it
+
+        from headway.storage.awaiting import awaiting
 
         if call.method == "GET":
             return await asyncio.to_thread(self.send, call)

@@ -94,7 +94,13 @@ def verify(session: "Session") -> None:
         raise typer.Exit(1)
 
 
-@command(app, "migrate", "headway migrate", "headway migrate --db postgresql://localhost/headway")
+@command(
+    app,
+    "migrate",
+    "headway migrate",
+    "headway migrate --db postgresql://localhost/headway",
+    "headway migrate --from sqlite:///old.db --to postgresql://localhost/headway",
+)
 def migrate(
     session: "Session",
     source: Annotated[

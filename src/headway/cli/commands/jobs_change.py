@@ -87,7 +87,7 @@ def change(
     session: "Session",
     job: options.Job,
     pairs: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="The new params.")
+        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="The new params.")
     ] = None,
     params: Annotated[
         str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")

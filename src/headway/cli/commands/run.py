@@ -31,7 +31,7 @@ GRACE_S = 15.0
 def run(
     session: "Session",
     argv: Annotated[
-        list[str], typer.Argument(metavar="CMD", help="The program and its arguments.")
+        list[str], typer.Argument(metavar="CMD...", help="The program and its arguments.")
     ],
     priority: given.Priority = None,
     queue: given.Queue = None,

@@ -52,7 +52,7 @@ def _row(session: "Session", run: "Run") -> "list[Cell]":
         words.status(run.status or "RUNNING"),
         f"{words.age(run.started_at)} ago",
         took,
-        (run.error or "").strip().splitlines()[-1] if (run.error or "").strip() else "",
+        words.headline(run.error),
     ]
 
 

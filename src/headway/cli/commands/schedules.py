@@ -64,7 +64,7 @@ def create(
         str, typer.Argument(metavar="TEMPLATE", help="What it makes jobs of.", show_default=False)
     ],
     pairs: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Params of its jobs.")
+        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Params of its jobs.")
     ] = None,
     params: Annotated[
         str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")

@@ -37,8 +37,12 @@ def serve(
     app: App = None,
     slots: Slots = None,
     workspace: Workspace = None,
-    host: Annotated[str | None, typer.Option("--host", help="[HEADWAY_HOST, 127.0.0.1]")] = None,
-    port: Annotated[int | None, typer.Option("--port", help="[HEADWAY_PORT, 4929]")] = None,
+    host: Annotated[
+        str | None, typer.Option("--host", help="Its address [HEADWAY_HOST, 127.0.0.1].")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", help="Its port [HEADWAY_PORT, 4929].")
+    ] = None,
     capability: Capabilities = None,
 ) -> None:
     """Run the scheduler, its worker and the HTTP server."""

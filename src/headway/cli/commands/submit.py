@@ -21,7 +21,7 @@ COMMAND_PARAMS = ("argv=", "cwd=", "env=", "stdin=")
 Words = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="TYPE KEY=VALUE",
+        metavar="TYPE KEY=VALUE...",
         help="The job type and its params. A value that is JSON is read as such.",
     ),
 ]

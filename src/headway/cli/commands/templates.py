@@ -17,7 +17,7 @@ app = commands()
 Name = Annotated[
     str, typer.Argument(metavar="TEMPLATE", help="Its name or id.", show_default=False)
 ]
-Pairs = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="The params.")]
+Pairs = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="The params.")]
 Params = Annotated[
     str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
 ]
@@ -85,8 +85,8 @@ def show(session: "Session", template: Name) -> None:
 )
 def create(
     session: "Session",
-    name: Annotated[str | None, typer.Argument(metavar="NAME")] = None,
-    job_type: Annotated[str | None, typer.Argument(metavar="TYPE")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="To find it by.")] = None,
+    job_type: Annotated[str | None, typer.Argument(metavar="TYPE", help="What it does.")] = None,
     pairs: Pairs = None,
     params: Params = None,
     description: Description = None,
