@@ -4,7 +4,7 @@ import socket
 import threading
 from typing import Any
 
-from tests.servers import Server, Stage
+from tests.servers import Server, Stage, wait_for
 
 from headway.http.server import listen
 
@@ -116,6 +116,34 @@ def test_a_waiting_claim_wakes_up_when_a_job_is_submitted(server: Server) -> Non
     waiting.join()
     assert answers[0].status_code == 200
     assert answers[0].json()["jobs"][0]["job"]["job_id"] == job["job_id"]
+
+
+def test_a_worker_that_says_goodbye_waits_no_longer(server: Server) -> None:
+    answers: list[Any] = []
+    body = {"worker_id": "leaving", "job_types": ["never"], "wait_s": 60}
+    waiting = threading.Thread(
+        target=lambda: answers.append(server.http.post("/api/claims", json=body).status_code)
+    )
+    waiting.start()
+    wait_for(lambda: "leaving" in str(server.get("/api/workers")), "the worker to come")
+
+    def leave() -> bool:
+        server.http.delete("/api/workers/leaving")
+        return bool(answers)
+
+    wait_for(leave, "the answer to its claim")
+    waiting.join()
+    assert answers == [204]
+    assert "leaving" not in str(server.get("/api/workers"))
+
+
+def test_workers_that_come_again_and_again_are_served_when_there_is_work(server: Server) -> None:
+    body = {"worker_id": "patient", "job_types": ["patient"], "wait_s": 0.05, "lease": True}
+    for _ in range(3):
+        assert server.http.post("/api/claims", json=body).status_code == 204
+    job = server.submit("patient")
+    (claimed,) = server.post("/api/claims", **body)["jobs"]
+    assert claimed["job"]["job_id"] == job["job_id"]
 
 
 def test_a_claim_that_finds_nothing_is_answered_in_the_end(server: Server) -> None:

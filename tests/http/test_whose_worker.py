@@ -98,6 +98,16 @@ def test_another_token_cannot_prepare_or_start_what_this_worker_claimed(
     assert owner.post("/api/leases", json=lease).status_code == 201
 
 
+def test_another_token_cannot_send_this_worker_home(
+    server: Server, owner: httpx.Client, stranger: httpx.Client
+) -> None:
+    server.submit("gone")
+    claim(owner, "gone", worker_id="leaver")
+    assert refusal(stranger.delete("/api/workers/leaver")) == FOREIGN
+    assert owner.delete("/api/workers/leaver").json() == {"worker_id": "leaver"}
+    assert "leaver" not in str(server.get("/api/workers"))
+
+
 def test_an_admin_may_speak_for_any_worker(server: Server, owner: httpx.Client) -> None:
     server.submit("helped")
     lease = claim(owner, "helped", lease=True)["lease"]["lease_id"]

@@ -11,10 +11,11 @@ from headway.domain import errors
 from headway.domain.requests import JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
+from headway.domain.workers import Abilities
 from headway.scheduler import collect_garbage, direct, queue_control, verify
 from headway.scheduler.collect_garbage import Collected
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import log_files, schedules
+from headway.storage import log_files, schedules, workers
 from headway.storage.transaction import Transaction
 
 DAY = 86400.0
@@ -170,3 +171,33 @@ def test_params_that_were_changed_are_gone_unless_a_run_had_them(scheduler: Sche
     change(2, 4)
     assert count(scheduler, "payloads") == 3
     assert (job(scheduler, 1).params, job(scheduler, 2).params) == ({"a": 2}, {"a": 4})
+
+
+def test_workers_that_fell_silent_long_ago_are_forgotten(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler)
+    for worker_id in ("silent", "holder"):
+        see(scheduler, worker_id)
+    claim(scheduler, worker_id="holder")
+    clock.move(2 * DAY)
+    see(scheduler, "new")
+    assert collect_garbage.collect(scheduler, DAY).records == 1
+    known = scheduler.store.read(lambda tx: [row["worker_id"] for row in tx.rows("workers")])
+    assert known == ["holder", "new"]
+
+
+def see(scheduler: Scheduler, worker_id: str) -> None:
+    """A worker elsewhere says that it is there."""
+    scheduler.store.write(
+        lambda tx: workers.see(
+            tx,
+            worker_id=worker_id,
+            host="elsewhere",
+            pid=1,
+            process_started="",
+            built_in=False,
+            abilities=Abilities(),
+            slots=1,
+        )
+    )

@@ -18,6 +18,13 @@ from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
 
 BATCH = 500
+RECORDS = (
+    "delete_old_direct_requests",
+    "delete_old_reservations",
+    "delete_old_events",
+    "delete_silent_workers",
+)
+"""Queries, each for a kind of record that belongs to no job; fires have a step of their own."""
 
 
 KEPT_FIRES_MS = 24 * 3600 * 1000
@@ -67,9 +74,9 @@ def _remove_logs(scheduler: Scheduler, run_ids: Iterable[str]) -> None:
 
 
 def _collect_records(scheduler: Scheduler, older_than_s: float) -> int:
-    """Remove what is old and belongs to no job: direct requests, slots, history, fires."""
+    """Remove what is old and belongs to no job."""
     removed = 0
-    for query in ("delete_old_direct_requests", "delete_old_reservations", "delete_old_events"):
+    for query in RECORDS:
         more = True
         while more:
             gone = scheduler.store.write(partial(_delete, query=query, older_than_s=older_than_s))

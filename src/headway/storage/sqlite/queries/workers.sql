@@ -22,6 +22,13 @@ SELECT * FROM workers ORDER BY worker_id;
 -- A worker has gone.
 DELETE FROM workers WHERE worker_id = :worker_id;
 
+-- name: delete_silent_workers
+-- Workers elsewhere that were not heard of since a moment and hold nothing: they never said goodbye.
+DELETE FROM workers WHERE worker_id IN (
+    SELECT worker_id FROM workers WHERE built_in = 0 AND last_seen <= :until
+        AND worker_id NOT IN (SELECT worker_id FROM leases) LIMIT :count)
+RETURNING worker_id AS id;
+
 -- name: held_by_worker
 -- Which jobs each worker holds.
 SELECT le.worker_id, j.job_id FROM leases le JOIN jobs j ON j.number = le.job_number
