@@ -32,6 +32,9 @@ MOST_REMEMBERED = 10_000
 log = logging.getLogger("headway.http")
 
 
+_Face = tuple[str | None, Abilities, int | None, tuple[str | None, int | None, str | None]]
+
+
 @dataclass(eq=False)
 class _Waiter:
     principal: Principal
@@ -42,9 +45,11 @@ class _Waiter:
     leaving: bool = False
 
     @property
-    def face(self) -> tuple[str | None, ClaimBody]:
+    def face(self) -> _Face:
         """By what a worker that comes again is recognized."""
-        return self.principal.token_id, self.body
+        body = self.body
+        process = (body.host, body.pid, body.process_started)
+        return self.principal.token_id, self.request.abilities, body.slots, process
 
     @property
     def wish(self) -> "_Wish":
@@ -69,7 +74,7 @@ class ClaimDesk:
         self._scheduler = scheduler
         self._new: list[_Waiter] = []
         self._waiting: dict[_Waiter, None] = {}
-        self._registered: dict[str, tuple[str | None, ClaimBody]] = {}
+        self._registered: dict[str, _Face] = {}
         self._nothing_for: set[_Wish] = set()
         self._work_came = False
         self._look_at = 0.0
