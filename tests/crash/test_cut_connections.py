@@ -99,11 +99,30 @@ def test_a_release_is_cut(
     shared: Stage, server: Server, proxy: CuttingProxy, worker: Process, place: Place
 ) -> None:
     cut = proxy.cut("/api/leases/releases", place)
-    job = server.submit("note", f"release cut {place}")
+    name = f"release {place}".replace(" ", "-")
+    job = server.submit("talk", name)  # runs with output are not reported with a claim
+    shared.let_go(name)
     assert cut.done.wait(WAIT_S)
-    check_done_once(shared, server, job, f"release cut {place}")
+    server.wait(job, "SUCCEEDED")
+    assert len(server.runs(job)) == 1
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_claim_that_takes_a_report_along_is_cut(
+    shared: Stage, server: Server, proxy: CuttingProxy, worker: Process, place: Place
+) -> None:
+    name = f"along {place}".replace(" ", "-")
+    job = server.submit("hold", name)
+    shared.wait_for_note(name)
+    follower = server.submit("note", f"after {name}")
+    # The only slot is in use: the next claim comes with the report of this job.
+    cut = proxy.cut("/api/claims", place)
+    shared.let_go(name)
+    assert cut.done.wait(WAIT_S)
+    check_done_once(shared, server, job, name)
     result = server.get(f"/api/jobs/{job['job_id']}/result")["result_data"]
-    assert result == f"release cut {place}"
+    assert result == f"{name} went"
+    check_done_once(shared, server, follower, f"after {name}")
 
 
 @pytest.mark.parametrize("place", PLACES)

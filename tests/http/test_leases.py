@@ -51,6 +51,32 @@ def test_the_same_release_twice_is_one_and_another_is_refused(server: Server) ->
     assert (run["status"], run["error"], run["exit_code"]) == ("FAILED", "no", 3)
 
 
+def test_a_claim_takes_reports_along(server: Server) -> None:
+    first, second = (start(server, "along") for _ in range(2))
+    follower = server.submit("along", after=[first["job"]["job_id"]])
+    releases = [
+        {"lease_id": first["lease"]["lease_id"], "status": "COMPLETED", "result": 7},
+        {"lease_id": "unknown", "status": "COMPLETED"},
+    ]
+    body = {"worker_id": "w1", "job_types": ["along"], "lease": True, "releases": releases}
+    answer = server.post("/api/claims", **body)
+    assert [one["ok"] for one in answer["released"]] == [True, False]
+    assert [one["job"]["job_id"] for one in answer["jobs"]] == [follower["job_id"]]
+    body["releases"] = [{"lease_id": second["lease"]["lease_id"], "status": "FAILED"}]
+    alone = server.post("/api/claims", **body, wait_s=60)
+    assert (alone["jobs"], alone["released"][0]["job_status"]) == ([], "FAILED")
+
+
+def test_a_bad_report_refuses_the_claim_it_came_with(server: Server) -> None:
+    claimed = start(server, "spoilt")
+    server.submit("spoilt")
+    releases = [{"lease_id": claimed["lease"]["lease_id"], "status": "GREAT"}]
+    body = {"worker_id": "w1", "job_types": ["spoilt"], "lease": True, "releases": releases}
+    assert server.http.post("/api/claims", json=body).status_code == 422
+    assert server.get(f"/api/leases/{claimed['lease']['lease_id']}")["state"] == "ACTIVE"
+    assert len(server.post("/api/claims", **{**body, "releases": []})["jobs"]) == 1
+
+
 def test_bad_reports_are_refused_and_the_lease_stays(server: Server) -> None:
     claimed = start(server, "bad")
     lease = f"/api/leases/{claimed['lease']['lease_id']}"

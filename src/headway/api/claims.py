@@ -12,14 +12,17 @@ from headway.api.lease_shapes import (
     ClaimBody,
     Claimed,
     ClaimedJob,
+    ItemAnswer,
 )
+from headway.api.leases import read_report, released
 from headway.api.operation import Answered, Call, Nothing, operation
 from headway.domain import errors
 from headway.domain.requests import FLAGS, check_name, check_number, check_seconds
 from headway.domain.tokens import Principal, Role
 from headway.domain.workers import Abilities
-from headway.scheduler import claims, dispatch
+from headway.scheduler import claims, dispatch, finish
 from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
 from headway.storage import jobs, workers
 from headway.storage.transaction import Transaction
@@ -72,10 +75,17 @@ def register(tx: Transaction, principal: Principal, body: ClaimBody, request: Cl
     )
 
 
-def claimed(tx: Transaction, body: ClaimBody, started: list[Started]) -> Claimed | BriefClaimed:
+def read_reports(scheduler: Scheduler, body: ClaimBody) -> list[finish.Report]:
+    """The reports that go along with a claim."""
+    return [read_report(scheduler, item.lease_id, item) for item in body.releases]
+
+
+def claimed(
+    tx: Transaction, body: ClaimBody, started: list[Started], ended: tuple[ItemAnswer, ...]
+) -> Claimed | BriefClaimed:
     """Claimed jobs as they are shown; reading whole jobs can take longer than to do them."""
     if body.brief:
-        return BriefClaimed(jobs=[_brief(one) for one in started])
+        return BriefClaimed(jobs=[_brief(one) for one in started], released=ended)
     views = {job.number: job for job in jobs.views(tx, [one.number for one in started])}
     return Claimed(
         jobs=[
@@ -85,8 +95,18 @@ def claimed(tx: Transaction, body: ClaimBody, started: list[Started]) -> Claimed
                 run_id=one.lease.lease_id if one.lease else None,
             )
             for one in started
-        ]
+        ],
+        released=ended,
     )
+
+
+def report(
+    scheduler: Scheduler, tx: Transaction, worker_id: str, reports: list[finish.Report]
+) -> tuple[ItemAnswer, ...]:
+    """End the runs that are reported with a claim, before it is looked for jobs."""
+    if not reports:
+        return ()
+    return tuple(map(released, finish.finish(scheduler, tx, worker_id, reports)))
 
 
 def _brief(one: Started) -> BriefClaimedJob:
@@ -107,10 +127,14 @@ def _brief(one: Started) -> BriefClaimedJob:
 def claim(call: Call[ClaimBody, Nothing]) -> Any:
     """Take jobs to work on; waits up to `wait_s` for some, 204 if there are none."""
     request = read_claim(call.body)
+    reports = read_reports(call.scheduler, call.body)
 
     def work(tx: Transaction) -> Answered:
         register(tx, call.principal, call.body, request)
+        ended = report(call.scheduler, tx, call.body.worker_id, reports)
         got = claims.claim(call.scheduler, tx, request, call.body.holds)
-        return Answered(claimed(tx, call.body, got), 200) if got else Answered(None, 204)
+        if not (got or ended):
+            return Answered(None, 204)
+        return Answered(claimed(tx, call.body, got, ended), 200)
 
     return call.scheduler.store.write_later(work)

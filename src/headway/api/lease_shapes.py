@@ -12,6 +12,32 @@ from headway.domain.states import JobStatus
 Stream = Literal["stdout", "stderr"]
 
 
+class ReleaseItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How one of many runs ended."""
+
+    lease_id: str
+    status: str
+    result: Any = None
+    error: str | None = None
+    exit_code: int | None = None
+    artifacts: tuple[str, ...] = ()
+    retry: bool = True
+
+
+class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The answer for one of many: ok, or the code of what was wrong."""
+
+    lease_id: str
+    ok: bool
+    code: str | None = None
+    detail: str | None = None
+    expires_at: datetime | None = None
+    cancel_requested: bool | None = None
+    force: bool | None = None
+    job_status: JobStatus | None = None
+    size: int | None = None
+
+
 class ClaimBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who asks for jobs, of which kind, and how long to wait for some."""
 
@@ -27,6 +53,7 @@ class ClaimBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ttl_s: float | None = None
     holds: tuple[str, ...] | None = None
     brief: bool = False
+    releases: tuple[ReleaseItem, ...] = ()
     slots: int | None = None
     host: str | None = None
     pid: int | None = None
@@ -46,6 +73,7 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
 
     jobs: list[ClaimedJob]
     waited_ms: int = 0
+    released: tuple[ItemAnswer, ...] = ()
 
 
 class BriefJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +100,7 @@ class BriefClaimed(msgspec.Struct, frozen=True, kw_only=True):
 
     jobs: list[BriefClaimedJob]
     waited_ms: int = 0
+    released: tuple[ItemAnswer, ...] = ()
 
 
 class WorkerBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -141,18 +170,6 @@ class ReleaseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     retry: bool = True
 
 
-class ReleaseItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one of many runs ended."""
-
-    lease_id: str
-    status: str
-    result: Any = None
-    error: str | None = None
-    exit_code: int | None = None
-    artifacts: tuple[str, ...] = ()
-    retry: bool = True
-
-
 class Releases(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many runs ended."""
 
@@ -195,20 +212,6 @@ class LogAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """How long the log is now: the next piece begins there."""
 
     size: int
-
-
-class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer for one of many: ok, or the code of what was wrong."""
-
-    lease_id: str
-    ok: bool
-    code: str | None = None
-    detail: str | None = None
-    expires_at: datetime | None = None
-    cancel_requested: bool | None = None
-    force: bool | None = None
-    job_status: JobStatus | None = None
-    size: int | None = None
 
 
 class ItemAnswers(msgspec.Struct, frozen=True, kw_only=True):

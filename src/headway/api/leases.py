@@ -26,6 +26,7 @@ from headway.domain.runs import Outcome, RunStatus
 from headway.domain.tokens import Role
 from headway.scheduler import finish, leases
 from headway.scheduler.leases import Beat, Denied
+from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs
 from headway.storage.transaction import Transaction
 
@@ -132,7 +133,7 @@ def heartbeats(call: Call[Heartbeats, Nothing]) -> Any:
 @operation("POST", "/api/leases/{id}/release", Role.WORK, body=ReleaseBody, answer=ReleaseAnswer)
 def release(call: Call[ReleaseBody, Nothing]) -> Any:
     """Report how a run ended. The same report again gets the same answer."""
-    report = _report(call, call.path["id"], call.body)
+    report = read_report(call.scheduler, call.path["id"], call.body)
 
     def work(tx: Transaction) -> ReleaseAnswer:
         _check(call, tx)
@@ -149,25 +150,25 @@ def release(call: Call[ReleaseBody, Nothing]) -> Any:
 def releases(call: Call[Releases, Nothing]) -> Any:
     """Report how many runs ended; each is answered for itself."""
     check_count(len(call.body.items))
-    reports = [_report(call, item.lease_id, item) for item in call.body.items]
+    reports = [read_report(call.scheduler, item.lease_id, item) for item in call.body.items]
 
     def work(tx: Transaction) -> ItemAnswers:
         _check(call, tx)
         answers = finish.finish(call.scheduler, tx, call.body.worker_id, reports)
-        return ItemAnswers(
-            items=[
-                ItemAnswer(lease_id=one.lease_id, ok=True, job_status=one.status)
-                if one.error is None
-                else refused(one.lease_id, one.error)
-                for one in answers
-            ]
-        )
+        return ItemAnswers(items=[*map(released, answers)])
 
     return call.scheduler.store.write_later(work)
 
 
 def _check(call: Call[Any, Any], tx: Transaction) -> None:
     access.check_worker(tx, call.principal, call.body.worker_id)
+
+
+def released(answer: finish.Answer) -> ItemAnswer:
+    """What became of a report, as it is shown."""
+    if answer.error is not None:
+        return refused(answer.lease_id, answer.error)
+    return ItemAnswer(lease_id=answer.lease_id, ok=True, job_status=answer.status)
 
 
 def check_count(count: int) -> None:
@@ -193,14 +194,17 @@ WORDS = {
 }
 
 
-def _report(call: Call[Any, Any], lease_id: str, body: ReleaseBody | ReleaseItem) -> finish.Report:
+def read_report(
+    scheduler: Scheduler, lease_id: str, body: ReleaseBody | ReleaseItem
+) -> finish.Report:
+    """How a run ended, as the scheduler takes it."""
     if body.status.upper() not in WORDS:
         raise errors.InvalidRequest("status", f"{body.status!r} is not one of {', '.join(WORDS)}")
     check_number("exit_code", body.exit_code)
     if body.result is not None:
         size = len(codec.dump(body.result))
-        if size > call.scheduler.rules.largest_result:
-            raise errors.TooLarge("result", size, call.scheduler.rules.largest_result)
+        if size > scheduler.rules.largest_result:
+            raise errors.TooLarge("result", size, scheduler.rules.largest_result)
     status, timed_out = WORDS[body.status.upper()]
     outcome = Outcome(
         status=status,

@@ -34,7 +34,13 @@ ROOM_FOR_THE_REST = 64 * 1024
 LARGEST_BATCH = 256 * 1024 * 1024
 LARGEST_LOG_CALL = 2 * 1024 * 1024
 LOGS = re.compile(r"/api/leases/([^/]+/)?logs")
-BATCHES = ("/api/jobs/batch", "/api/leases/releases", "/api/leases/heartbeats", "/api/job-groups")
+BATCHES = (
+    "/api/jobs/batch",
+    "/api/leases/releases",
+    "/api/leases/heartbeats",
+    "/api/job-groups",
+    "/api/claims",
+)
 
 log = logging.getLogger("headway.http")
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from headway.api.claims import claimed, read_claim, register
+from headway.api.claims import claimed, read_claim, read_reports, register, report
 from headway.api.lease_shapes import BriefClaimed, ClaimBody, Claimed
 from headway.domain import errors
 from headway.domain.jobs import Lane
 from headway.domain.tokens import Principal
 from headway.domain.workers import Abilities
-from headway.scheduler import claims
+from headway.scheduler import claims, finish
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records
@@ -40,6 +40,7 @@ class _Waiter:
     principal: Principal
     body: ClaimBody
     request: ClaimRequest
+    reports: list[finish.Report]
     answer: "asyncio.Future[_Claimed | None]"
     came: float = field(default_factory=time.monotonic)
     leaving: bool = False
@@ -59,7 +60,7 @@ class _Waiter:
     @property
     def waits(self) -> bool:
         """Whether it stays when there is nothing."""
-        return self.body.wait_s > 0 and not self.leaving
+        return self.body.wait_s > 0 and not self.leaving and not self.reports
 
 
 _Claimed = Claimed | BriefClaimed
@@ -124,7 +125,8 @@ class ClaimDesk:
         if not self.open:
             raise errors.Stopping()
         answer = asyncio.get_running_loop().create_future()
-        waiter = _Waiter(principal, body, read_claim(body), answer)
+        reports = read_reports(self._scheduler, body)
+        waiter = _Waiter(principal, body, read_claim(body), reports, answer)
         if self._would_wait_in_vain(waiter):
             self._waiting[waiter] = None
         else:
@@ -226,11 +228,13 @@ class ClaimDesk:
                 except errors.Forbidden as error:  # its own trouble, not that of the others
                     answers[waiter] = error
                     continue
-            if waiter.body.holds is None and self._is_in_vain(waiter, lanes, nothing_for):
+            body, asks = waiter.body, waiter.reports or waiter.body.holds is not None
+            if not asks and self._is_in_vain(waiter, lanes, nothing_for):
                 continue
-            got = claims.claim(self._scheduler, tx, waiter.request, waiter.body.holds)
-            if got:
-                answers[waiter] = claimed(tx, waiter.body, got)
+            ended = report(self._scheduler, tx, body.worker_id, waiter.reports)
+            got = claims.claim(self._scheduler, tx, waiter.request, body.holds)
+            if got or ended:
+                answers[waiter] = claimed(tx, body, got, ended)
             if len(got) < waiter.request.max_jobs:
                 nothing_for.add(waiter.wish)
         return answers, nothing_for

@@ -85,6 +85,10 @@ class LogShipper:
         if sent == [log_files.size(log_files.path(directory, stream)) for stream in STREAMS]:
             shutil.rmtree(directory, ignore_errors=True)
 
+    def has_output(self, run_id: str) -> bool:
+        """Whether the run printed anything."""
+        return self._directory(run_id) is not None
+
     def _directory(self, run_id: str) -> Path | None:
         """The run's files; most short runs have none, and this is asked for each."""
         directory = f"{self._data}/{log_files.folder(run_id)}"

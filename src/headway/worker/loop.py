@@ -22,7 +22,7 @@ from headway.worker.lease_keeper import LeaseKeeper, margin
 from headway.worker.log_shipper import LogShipper
 from headway.worker.reporter import Reporter
 from headway.worker.slots import Slots
-from headway.worker.transport import Taken, Transport
+from headway.worker.transport import Ended, Taken, Transport
 
 REGISTER_EVERY_S = 10.0
 FIRST_WAIT_S = 0.1
@@ -57,6 +57,8 @@ class Worker:
         self._plenty = False
         self._claimed: set[str] = set()
         self._all_answered = True
+        self._collects = False
+        self._takes_reports = transport.takes_reports
         self._stopping = threading.Event()
         self._leaving = threading.Event()
         self._keeper = LeaseKeeper(transport)
@@ -127,6 +129,7 @@ class Worker:
     def _claim_loop(self) -> None:
         wait_s = FIRST_WAIT_S
         while not self._stopping.is_set():
+            self._collects = self._takes_reports
             self._gather_slots()
             if not self.slots.wait_free(1.0) or self._stopping.is_set():
                 self._reporter.poke()
@@ -169,7 +172,9 @@ class Worker:
 
     def _take(self, count: int) -> Taken:
         """Claim jobs, and say in the same breath which have ended."""
-        ended = self._reporter.take() if self._transport.takes_reports else []
+        self._collects = False
+        ended = self._silent(self._reporter.take()) if self._takes_reports else []
+        self._takes_reports = self._transport.takes_reports
         # After an answer that never came: what was leased to us may be more than we know of.
         holds = None if self._all_answered else [*self._claimed, *self._keeper.known()]
         self._all_answered = False
@@ -177,9 +182,12 @@ class Worker:
             taken = self._transport.claim(
                 count, lease=not self._unprepared, ended=ended, holds=holds
             )
-        except Exception:
+        except Exception as error:
             self._reporter.put_back(ended)
-            raise
+            if not ended or isinstance(error, errors.Unavailable):
+                raise
+            self._takes_reports = False  # one of them is bad: the reporter finds out which
+            return Taken(jobs=[], since=0.0)
         self._all_answered = True
         if taken.reported is not None:
             self._reporter.taken_along(ended, taken.reported)
@@ -224,10 +232,21 @@ class Worker:
     def _report(self, lease_id: str, outcome: Outcome) -> None:
         """With the next claim if there can be one, or else at once."""
         self._reporter.add(lease_id, outcome)
-        if self._transport.takes_reports and self.slots.free > 0 and not self._stopping.is_set():
+        taken_along = self._collects or not self._transport.claims_wait
+        if taken_along and self.slots.free > 0 and not self._stopping.is_set():
             self._transport.poke()
         else:
             self._reporter.poke()
+
+    def _silent(self, ended: list[Ended]) -> list[Ended]:
+        """Claims do not wait for output to be sent: runs that have some are reported apart."""
+        if self._shipper is None:
+            return ended
+        loud = [one for one in ended if self._shipper.has_output(one.lease_id)]
+        if not loud:
+            return ended
+        self._reporter.put_back(loud)
+        return [one for one in ended if one not in loud]
 
     def _flush(self, run_ids: Collection[str]) -> None:
         """Runs have ended: what they printed goes before their outcome."""

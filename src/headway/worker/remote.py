@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,8 @@ log = logging.getLogger("headway.worker")
 class RemoteTransport:
     """Every call is one request; one that cannot be answered raises `Unavailable`."""
 
-    takes_reports = False
+    takes_reports = True
+    claims_wait = True
 
     def __init__(
         self, url: str, token: str | None, registration: Registration, ca_file: str | None = None
@@ -81,7 +83,8 @@ class RemoteTransport:
             job_types=self._me.abilities.job_types,
             capabilities=self._me.abilities.capabilities,
             max_jobs=min(count, 1000),
-            wait_s=0.0 if self._closing.is_set() else POLL_S,
+            wait_s=0.0 if ended or self._closing.is_set() else POLL_S,
+            releases=tuple(_item(one.lease_id, one.outcome) for one in ended),
             lease=lease,
             brief=True,
             holds=None if holds is None else tuple(holds),
@@ -96,7 +99,11 @@ class RemoteTransport:
             return Taken(jobs=[], since=asked)
         got = msgspec.json.decode(answer.content, type=BriefClaimed)
         # What the claim waited at the server is no part of the leases' time.
-        return Taken(jobs=[_started(one) for one in got.jobs], since=asked + got.waited_ms / 1000)
+        return Taken(
+            jobs=[_started(one) for one in got.jobs],
+            since=asked + got.waited_ms / 1000,
+            reported=_known(got.released) if ended else None,
+        )
 
     def wait(self) -> None:
         """The claim itself waits."""
@@ -140,10 +147,7 @@ class RemoteTransport:
             worker_id=self._me.worker_id, items=[_item(one.lease_id, one.outcome) for one in ended]
         )
         answer = self._post("/api/leases/releases", body)
-        return [
-            Refusal(lease_id=item.lease_id, error=_error(item))
-            for item in msgspec.json.decode(answer.content, type=ItemAnswers).items
-        ]
+        return _refusals(msgspec.json.decode(answer.content, type=ItemAnswers).items)
 
     def send_logs(self, pieces: list[LogItem]) -> list[ItemAnswer]:
         """Send pieces of what runs print."""
@@ -187,6 +191,16 @@ def _started(one: BriefClaimedJob) -> Started:
         timeout_s=one.job.timeout_s,
         lease=one.lease,
     )
+
+
+def _known(released: Sequence[ItemAnswer]) -> "Future[list[Refusal]]":
+    known: Future[list[Refusal]] = Future()
+    known.set_result(_refusals(released))
+    return known
+
+
+def _refusals(items: Sequence[ItemAnswer]) -> list[Refusal]:
+    return [Refusal(lease_id=item.lease_id, error=_error(item)) for item in items]
 
 
 def _item(lease_id: str, outcome: Outcome) -> ReleaseItem:

@@ -61,6 +61,9 @@ class Transport(Protocol):
     takes_reports: bool
     """Whether a claim can take reports along, to be written in the same transaction."""
 
+    claims_wait: bool
+    """Whether a claim may take long: reports that come meanwhile do not wait for the next one."""
+
     def register(self) -> None:
         """Say who is there, and that it still is."""
 
@@ -106,6 +109,7 @@ class LocalTransport:
     """Straight to the scheduler in this process."""
 
     takes_reports = True
+    claims_wait = False
 
     def __init__(
         self, scheduler: Scheduler, registration: Registration, only_job: int | None = None
