@@ -100,8 +100,8 @@ def _recovery(shrink: int, db: str | None) -> None:
 
 
 def _remote(shrink: int, db: str | None) -> None:
-    for slots in (100, 400):
-        rate = remote.drain(30_000 // shrink, slots, db)
+    for slots in (100, 400, 1000):
+        rate = remote.drain(20_000 // shrink, slots, db)
         _say(f"drain over HTTP, {slots} slots", f"{rate:,.0f}/s")
     median, late = remote.latency(300 // shrink, db)
     _say("submit to start over HTTP", f"p50 {median:.1f} ms", f"p99 {late:.1f} ms")
