@@ -77,6 +77,8 @@ def _refusals(
 def _answer(scheduler: Scheduler, piece: LogItem) -> ItemAnswer:
     try:
         return ItemAnswer(lease_id=piece.lease_id, ok=True, size=_write(scheduler, piece))
+    except errors.Unavailable as error:  # the outcome of the run need not wait for this
+        return refused(piece.lease_id, error)
     except errors.LogGap as gap:
         return ItemAnswer(
             lease_id=piece.lease_id, ok=False, code=gap.code, detail=gap.detail, size=gap.size

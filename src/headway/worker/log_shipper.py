@@ -20,8 +20,6 @@ from headway.worker.run_logs import STREAMS, Stream
 EVERY_S = 0.5
 MOST_PER_PIECE = 192 * 1024
 MOST_PER_CALL = 768 * 1024
-TRIES = 3
-PAUSE_S = 0.2
 
 log = logging.getLogger("headway.worker")
 
@@ -64,16 +62,12 @@ class LogShipper:
         self._thread.join()
 
     def flush(self, run_ids: Collection[str]) -> None:
-        """Send all that these runs have printed, but rather lose output than an outcome."""
-        for last in (*[False] * (TRIES - 1), True):
-            try:
-                while self._send(run_ids):
-                    pass
-                return
-            except errors.Unavailable as error:
-                if last:
-                    log.warning("output of %d runs was not sent: %s", len(run_ids), error)
-            self._stopping.wait(PAUSE_S)
+        """Send all that these runs have printed, as far as the server takes it.
+
+        `Unavailable` means that it is away; their outcomes have to wait for it as well.
+        """
+        while self._send(run_ids):
+            pass
 
     def forget(self, run_id: str) -> None:
         """The run is over. What was sent as a whole needs to be kept here no longer."""
@@ -109,7 +103,7 @@ class LogShipper:
             self._stopping.wait(0.01 if more else EVERY_S)
 
     def _send(self, run_ids: Collection[str]) -> bool:
-        """One call with what these runs have printed; True when there may be more."""
+        """One call with what these runs have printed; False when nothing came of it."""
         with self._lock:
             pieces = list(self._pieces(run_ids))
             if not pieces:
@@ -122,16 +116,19 @@ class LogShipper:
                 log.warning("output is refused: %s", error)
                 self._refused.update(piece.lease_id for piece in pieces)
                 return True
-            for piece, answer in zip(pieces, answers, strict=True):
-                self._take(piece, answer)
-            return True
+            goes_on = [self._take(*pair) for pair in zip(pieces, answers, strict=True)]
+            return any(goes_on)
 
-    def _take(self, piece: LogItem, answer: ItemAnswer) -> None:
+    def _take(self, piece: LogItem, answer: ItemAnswer) -> bool:
+        """Whether to go on: not when the server cannot write just now."""
         if answer.size is not None:  # also when a server has less than was sent to another one
             self._sent[piece.lease_id, piece.stream] = answer.size
-        else:
-            log.warning("output of run %s is refused: %s", piece.lease_id, answer.detail)
-            self._refused.add(piece.lease_id)
+            return True
+        log.warning("output of run %s is not taken: %s", piece.lease_id, answer.detail)
+        if answer.code == errors.Unavailable.code:
+            return False
+        self._refused.add(piece.lease_id)
+        return True
 
     def _pieces(self, run_ids: Collection[str]) -> Iterator[LogItem]:
         room = MOST_PER_CALL
