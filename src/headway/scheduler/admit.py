@@ -61,11 +61,14 @@ def admit(
 
 def first_closed(record: JobRecord, facts: Facts) -> Closed | None:
     """The first closed gate, of those that decide whether a job may be claimed."""
+    closed = time.check(moments.maybe_from_millis(record.scheduled_for), facts.now) or after.check(
+        facts.predecessors(record)
+    )
+    if closed is not None or not record.gated:
+        return closed
     terms = record.terms
     return (
-        time.check(moments.maybe_from_millis(record.scheduled_for), facts.now)
-        or after.check(facts.predecessors(record))
-        or artifacts.check(facts.needs(record), wait_for_producer=terms.missing_producer == "wait")
+        artifacts.check(facts.needs(record), wait_for_producer=terms.missing_producer == "wait")
         or pinned_head.check(terms.pinned_head, facts.head(record), facts.head_matches(record))
         or approval.check(record.approval)
         or locks.check(terms.locks, facts.holders(record), facts.ahead(record))

@@ -62,9 +62,12 @@ class Facts:
 
     def predecessors(self, record: JobRecord) -> list[Predecessor]:
         """The dependencies that are not met, or all of them if all were loaded."""
+        rows = self._dependencies.get(record.number)
+        if not rows:
+            return []
         found = []
         named = {one.number: one.job for one in record.terms.after}
-        for row in self._dependencies.get(record.number, ()):
+        for row in rows:
             end = self._ends.get(row["chain"])
             found.append(
                 Predecessor(

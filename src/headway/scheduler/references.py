@@ -43,8 +43,9 @@ def resolve(
     sequential: bool,
 ) -> dict[int, tuple[After, ...]]:
     """The dependencies of each job, with refs and numbers turned into jobs."""
+    targets = {plan.number: _targets(plan.request) for plan in plans.values()}
     refs = _refs(wanted, plans, found)
-    earlier = _earlier(tx, plans.values())
+    earlier = _earlier(tx, refs, targets.values())
     after: dict[int, tuple[After, ...]] = {}
     previous: Plan | None = None
     for plan in plans.values():
@@ -53,7 +54,7 @@ def resolve(
             named[previous.number, Policy.FINISHED] = After(
                 job=previous.job_id, number=previous.number, policy=Policy.FINISHED
             )
-        for target, policy in _targets(plan.request):
+        for target, policy in targets[plan.number]:
             job_id, number = refs[target] if target in refs else earlier[target]
             named.setdefault((number, policy), After(job=job_id, number=number, policy=policy))
         after[plan.number] = tuple(named.values())
@@ -75,12 +76,6 @@ def _refs(
             job = plans.get(place) or found[place]
             chain = job.chain if isinstance(job, Submitted) and job.chain else job.number
             refs[REF + request.ref] = (job.job_id, chain)
-    for request in wanted:
-        for target, _ in _targets(request):
-            if target.startswith(REF) and target not in refs:
-                raise errors.UnknownReference(
-                    "after", "job of this batch with ref", repr(target[len(REF) :])
-                )
     return refs
 
 
@@ -97,16 +92,18 @@ def _targets(request: JobRequest) -> list[tuple[str, Policy]]:
     return targets
 
 
-def _earlier(tx: Transaction, plans: Iterable[Plan]) -> dict[str, tuple[str, int]]:
+def _earlier(
+    tx: Transaction,
+    refs: Mapping[str, tuple[str, int]],
+    targets: Iterable[Sequence[tuple[str, Policy]]],
+) -> dict[str, tuple[str, int]]:
     """Jobs from before this submit that it names, by the name used; their chain stands for them."""
-    names = {
-        target
-        for plan in plans
-        for target, _ in _targets(plan.request)
-        if not target.startswith(REF)
-    }
     found = {}
-    for name in names:
+    for name in {target for some in targets for target, _ in some} - refs.keys():
+        if name.startswith(REF):
+            raise errors.UnknownReference(
+                "after", "job of this batch with ref", repr(name[len(REF) :])
+            )
         try:
             job = jobs.read_one(tx, name)
         except errors.NotFound:

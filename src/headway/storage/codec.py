@@ -1,6 +1,5 @@
 """How values become JSON text in a column, and come back."""
 
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -31,10 +30,4 @@ def dump_terms(terms: Terms) -> str:
 
 def load_terms(text: str) -> Terms:
     """The terms of a job; those of most jobs are the same value."""
-    return NO_TERMS if text == "{}" else _decode_terms(text)
-
-
-@lru_cache(maxsize=2000)
-def _decode_terms(text: str) -> Terms:
-    """Kept for a while: a job's terms are asked for many times in one transaction."""
-    return _terms.decode(text)
+    return NO_TERMS if text == "{}" else _terms.decode(text)

@@ -1,6 +1,7 @@
 """Rows as values: what the scheduler decides from."""
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, Protocol
 
 import msgspec
@@ -11,7 +12,7 @@ from headway.storage import codec
 from headway.storage.transaction import Row
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True, dict=True):
     """The first columns of `jobs`: what a claim looks at. Times are in milliseconds."""
 
     number: int
@@ -31,7 +32,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     limited_since: int | None
     waited_on_json: str
 
-    @property
+    @cached_property
     def terms(self) -> Terms:
         """What was asked for and never changes."""
         return codec.load_terms(self.terms_json)

@@ -175,7 +175,7 @@ CREATE TABLE dependencies (
     PRIMARY KEY (job_number, chain, policy)
 ) WITHOUT ROWID;
 
-CREATE INDEX dependencies_by_chain ON dependencies (chain, job_number);
+CREATE INDEX dependencies_by_chain ON dependencies (chain, met, job_number);
 
 CREATE TABLE needs (
     artifact   TEXT NOT NULL,
