@@ -37,7 +37,8 @@ def empty_postgres(migrated_postgres: str) -> str:
         connection.execute(OTHERS)
         tables = [row[0] for row in connection.execute(TABLES)]
         steps = [f"DELETE FROM {table}" for table in tables]
-        steps += ["ALTER TABLE events ALTER seq RESTART"]
+        counters = ("events_seq_seq", "job_numbers", "positions", "payload_ids")
+        steps += [f"ALTER SEQUENCE {counter} RESTART" for counter in counters]
         for _, _, text in queries.migrations(PACKAGE):
             steps += [line for line in text.splitlines() if line.startswith("INSERT INTO")]
         connection.execute(";".join(steps).encode())

@@ -19,6 +19,7 @@ from headway.scheduler import submit as submitting
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
 from headway.storage import events, jobs
+from headway.storage.transaction import Manner
 
 WORKER = "worker-1"
 
@@ -62,7 +63,7 @@ def claim(
     request = dispatch.ClaimRequest(
         worker_id=worker_id, abilities=Abilities(**abilities), max_jobs=n, lease=lease
     )
-    return scheduler.store.write(lambda tx: dispatch.claim(scheduler, tx, request))
+    return scheduler.store.write(lambda tx: dispatch.claim(scheduler, tx, request), Manner.APART)
 
 
 def ask_lease(
@@ -89,7 +90,9 @@ def finish(
     ]
     workers = [lease.worker_id for lease in held if lease is not None]
     worker_id = workers[0] if workers else WORKER
-    return scheduler.store.write(lambda tx: finishing.finish(scheduler, tx, worker_id, reports))
+    return scheduler.store.write(
+        lambda tx: finishing.finish(scheduler, tx, worker_id, reports), Manner.BESIDE
+    )
 
 
 def run_next(scheduler: Scheduler, status: RunStatus = RunStatus.COMPLETED, **outcome: Any) -> Job:

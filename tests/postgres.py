@@ -111,6 +111,39 @@ def keep(directory: Path) -> None:
         shutil.rmtree(directory, ignore_errors=True)
 
 
+class OwnServer:
+    """A server that its user may stop; what was committed survives that."""
+
+    def __init__(self, directory: Path, options: str = "-c fsync=off") -> None:
+        self._directory = directory
+        self._options = options
+        self._programs, self._identity = _programs(directory)
+        _initialise(self._programs, directory, self._identity)
+        self.url = _url(directory, "postgres")
+        self.start()
+
+    def start(self) -> None:
+        """Let it run."""
+        self._control("start", "-o", f"{self._options} -k {self._directory} -h ''")
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop it, by default as a crash would."""
+        self._control("stop", "-m", mode)
+
+    def _control(self, *verb: str) -> None:
+        _control(self._programs, self._directory, self._identity, *verb)
+
+
+@pytest.fixture(scope="module")
+def own_postgres() -> Iterator[OwnServer]:
+    """A server for the tests of a file."""
+    directory = Path(tempfile.mkdtemp(prefix="headway-pg-", dir="/tmp"))
+    server = OwnServer(directory)
+    yield server
+    server.stop()
+    shutil.rmtree(directory)
+
+
 def _programs(directory: Path) -> tuple[Path, dict[str, Any]]:
     """Find the wheel's programs, and as whom to run them."""
     spec = importlib.util.find_spec(WHEEL)

@@ -176,8 +176,8 @@ class Process:
 class Server(Process):
     """A running `headway serve`, and the calls that tests make."""
 
-    def __init__(self, stage: "Stage", settings: dict[str, Any]) -> None:
-        super().__init__(stage, SERVE, settings)
+    def __init__(self, stage: "Stage", settings: dict[str, Any], before: str = "") -> None:
+        super().__init__(stage, before + SERVE, settings)
         self.url: str = json.loads(self.first_line)["url"]
         self.data = stage.folder / settings["data"]
         self.token = (self.data / "admin.token").read_text().strip()

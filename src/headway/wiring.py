@@ -43,12 +43,13 @@ def open_database(url: str, clock: Clock, *, durable: bool = True) -> Database:
         return SqliteDatabase(Path(rest[1:]), clock, durable=durable)
     if scheme in ("postgresql", "postgres"):
         try:
+            from headway.storage.postgres.clock import SharedClock
             from headway.storage.postgres.database import PostgresDatabase
         except ImportError as error:
             raise errors.Unavailable(
                 f"PostgreSQL needs: pip install 'headway[postgres]' ({error})"
             ) from None
-        return PostgresDatabase(url, clock)
+        return PostgresDatabase(url, SharedClock(clock))
     raise errors.InvalidRequest("db", f"{url!r} is neither sqlite:///FILE nor postgresql://…")
 
 
@@ -101,7 +102,7 @@ def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) 
         chosen["group_failure"] = _plug_in(settings.group_failure_policy)
     return Scheduler(
         store=store,
-        clock=SystemClock(),
+        clock=store.database.clock,
         workspace=Workspace(Path(settings.workspace).resolve(), found),
         data=settings.data_dir.resolve(),
         rules=Rules(
@@ -193,9 +194,9 @@ def _make_token(path: Path) -> str:
 
 def submit_on(app: "App", connection: Any, request: BatchJobRequest) -> Job:
     """Submit in the transaction of a connection the caller owns."""
-    clock = SystemClock()
-    tx = Transaction(_borrow(connection), moments.cut(clock.now()))
-    return submit.submit_in(_detached(app), tx, request)
+    scheduler = _detached(app)
+    tx = Transaction(_borrow(connection), moments.cut(scheduler.clock.now()))
+    return submit.submit_in(scheduler, tx, request)
 
 
 def _borrow(connection: Any) -> Connection:
@@ -204,9 +205,9 @@ def _borrow(connection: Any) -> Connection:
 
         return SqliteConnection(connection)
     if type(connection).__module__.startswith("psycopg"):
-        from headway.storage.postgres.connection import PostgresConnection
+        from headway.storage.postgres.connection import BorrowedConnection
 
-        return PostgresConnection(connection)
+        return BorrowedConnection(connection)
     raise TypeError(
         f"submit_on takes a sqlite3 or psycopg connection, not {type(connection).__name__}"
     )

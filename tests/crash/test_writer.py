@@ -26,7 +26,7 @@ class FlakySession:
         self.is_closed = False
         self.opened = 0
 
-    def begin(self) -> None:
+    def begin(self, *, beside: bool = False) -> None:
         """Fails while the file is gone, and afterwards until it is opened again."""
         if self.is_gone or self.is_closed:
             self.is_closed = True
@@ -61,6 +61,10 @@ class FlakySession:
             raise sqlite3.OperationalError("unable to open database file")
         self.is_closed = False
         self.opened += 1
+
+    def must_repeat(self, error: Exception) -> bool:
+        """Never."""
+        return False
 
     def close(self) -> None:
         """Nothing to close."""

@@ -14,7 +14,7 @@ from headway.domain.requests import JobRequest
 from headway.scheduler import submit as submitting
 from headway.storage import queries
 from headway.storage.postgres import statements
-from headway.storage.postgres.connection import PostgresConnection
+from headway.storage.postgres.connection import BorrowedConnection
 from headway.storage.postgres.database import PostgresDatabase
 from headway.storage.store import Store
 from headway.storage.transaction import EVENTS, READY, Transaction
@@ -59,9 +59,9 @@ def test_work_whose_connection_is_lost_is_answered_and_the_next_goes_on(
 
     with pytest.raises(errors.Unavailable):
         store.write(lose)
-    assert store.writer.problem
+    assert store.problem
     assert store.write(lambda tx: tx.do("set_fact", name="next", value="x")) == 1
-    assert store.writer.problem is None
+    assert store.problem is None
     assert store.read(lambda tx: tx.row("fact", name="lost")) is None
 
 
@@ -109,22 +109,37 @@ def test_a_job_is_submitted_in_the_transaction_of_somebody_else(
     request = JobRequest(job_type="work", params={"a": 1})
     with psycopg.connect(empty_postgres) as connection:
         for keep in (False, True):
-            tx = Transaction(PostgresConnection(connection), clock.now())
+            tx = Transaction(BorrowedConnection(connection), clock.now())
             submitting.submit_in(scheduler, tx, request)
             assert store.read(lambda tx: tx.rows("queue_from", count=9, skip=0)) == []
             if keep:
                 connection.commit()
             else:
                 connection.rollback()
-    assert [one.number for one in claim(scheduler, 9)] == [1]
+    assert [one.number for one in claim(scheduler, 9)] == [2]  # a number once taken is gone
 
 
-def test_others_wait_while_somebody_elses_transaction_writes(
+def test_nobody_waits_for_somebody_elses_transaction(
+    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
+) -> None:
+    scheduler = scheduler_on(store, clock, tmp_path)
+    submit(scheduler)
+    with psycopg.connect(empty_postgres) as connection:
+        tx = Transaction(BorrowedConnection(connection), clock.now())
+        submitting.submit_in(scheduler, tx, JobRequest(job_type="work"))
+        alone = store.write_later(lambda tx: tx.do("set_fact", name="a", value="x"))
+        assert alone.result(PATIENCE_S) == 1
+        assert [one.number for one in claim(scheduler, 9)] == [1]
+        connection.commit()
+    assert [one.number for one in claim(scheduler, 9)] == [2]
+
+
+def test_others_wait_while_somebody_elses_transaction_must_be_alone(
     store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
 ) -> None:
     scheduler = scheduler_on(store, clock, tmp_path)
     with psycopg.connect(empty_postgres) as connection:
-        tx = Transaction(PostgresConnection(connection), clock.now())
+        tx = Transaction(BorrowedConnection(connection), clock.now())
         first = submitting.submit_in(scheduler, tx, JobRequest(job_type="work"))
         second = store.write_later(
             lambda tx: submitting.submit_in(scheduler, tx, JobRequest(job_type="work"))
@@ -137,9 +152,9 @@ def test_others_wait_while_somebody_elses_transaction_writes(
 def test_a_connection_without_a_transaction_is_not_borrowed(empty_postgres: str) -> None:
     with psycopg.connect(empty_postgres, autocommit=True) as connection:
         with pytest.raises(errors.InvalidRequest):
-            PostgresConnection(connection)
+            BorrowedConnection(connection)
         with connection.transaction():
-            PostgresConnection(connection)
+            BorrowedConnection(connection)
 
 
 def test_a_database_that_is_not_there_is_unavailable(clock: MovableClock, tmp_path: Path) -> None:
@@ -183,10 +198,21 @@ def test_the_claim_goes_by_its_index_even_if_it_is_planned_for_an_empty_table(
 ) -> None:
     with psycopg.connect(empty_postgres, autocommit=True) as connection:
         connection.execute("ANALYZE jobs")
-    plan = store.read(lambda tx: tx.select("EXPLAIN " + _CLAIM, {"lane_id": 1, "count": 1}))
+    plan = store.read(
+        lambda tx: tx.select(
+            "EXPLAIN " + _CLAIM,
+            {"lane_id": 1, "priority": 1, "position": 1, "number": 1, "count": 1},
+        )
+    )
     text = "\n".join(row["QUERY PLAN"] for row in plan)
     assert "jobs_ready" in text
     assert "Sort" not in text
 
 
-_CLAIM = queries.load(statements.PACKAGE)["lane_heads"].replace(" OFFSET :skip", "")
+_CLAIM = queries.load(statements.PACKAGE)["lane_heads"]
+
+
+def test_a_statement_larger_than_all_buffers_on_its_way_is_sent(store: Store) -> None:
+    text = "x" * 20_000_000
+    store.write(lambda tx: tx.put("set_fact", name="large", value=text))
+    assert store.read(lambda tx: tx.value("fact", name="large")) == text

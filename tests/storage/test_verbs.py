@@ -114,7 +114,9 @@ def test_a_batch_is_submitted_as_a_whole_or_not_at_all(scheduler: Scheduler) -> 
     ]
     with pytest.raises(errors.UnknownReference):
         scheduler.store.write(lambda tx: submitting.submit_all(scheduler, tx, batch))
-    assert submit(scheduler).number == 1
+    made = submit(scheduler)
+    queue = scheduler.store.read(lambda tx: tx.rows("queue_from", count=9, skip=0))
+    assert [row["number"] for row in queue] == [made.number]
     assert event_kinds(scheduler) == ["job.submitted"]
 
 

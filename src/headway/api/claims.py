@@ -25,7 +25,7 @@ from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
 from headway.storage import jobs, workers
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import Manner, Transaction
 
 
 def read_claim(body: ClaimBody) -> ClaimRequest:
@@ -137,4 +137,4 @@ def claim(call: Call[ClaimBody, Nothing]) -> Any:
             return Answered(None, 204)
         return Answered(claimed(tx, call.body, got, ended), 200)
 
-    return call.scheduler.store.write_later(work)
+    return call.scheduler.store.write_later(work, Manner.APART)

@@ -27,5 +27,5 @@ def list_events(call: Call[Nothing, EventQuery]) -> Page[Event]:
     if not 0 <= call.query.after <= LAST_SEQ:
         raise errors.InvalidRequest("after", f"{call.query.after} is no line of the history")
     seq = paging.read_number(call.query.cursor) or call.query.after
-    found = call.scheduler.store.read(lambda tx: events.after(tx, seq, limit + 1))
+    found = events.settled(call.scheduler.store.read, seq, limit + 1)
     return paging.page(found, limit, lambda event: event.seq)

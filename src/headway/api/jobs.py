@@ -18,7 +18,7 @@ from headway.scheduler import cancel as cancelling
 from headway.scheduler import explain, queue_control, results, submit
 from headway.storage import events, job_lists, jobs, runs
 from headway.storage.job_lists import JobFilter
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import Manner, Transaction
 
 MOST_IN_BATCH = 200_000
 
@@ -102,7 +102,7 @@ def create_jobs(call: Call[Batch, Nothing]) -> Any:
             ]
         )
 
-    return call.scheduler.store.write_later(work)
+    return call.scheduler.store.write_later(work, Manner.BESIDE)
 
 
 @operation("GET", "/api/jobs", Role.READ, query=JobQuery, answer=Page[Job])

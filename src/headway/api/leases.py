@@ -28,7 +28,7 @@ from headway.scheduler import finish, leases
 from headway.scheduler.leases import Beat, Denied
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import Manner, Transaction
 
 MOST_ITEMS = 10_000
 
@@ -100,7 +100,7 @@ def heartbeat(call: Call[HeartbeatBody, Nothing]) -> Any:
             force=answer.cancel == "forced",
         )
 
-    return call.scheduler.store.write_later(work)
+    return call.scheduler.store.write_later(work, Manner.BESIDE)
 
 
 @operation("POST", "/api/leases/heartbeats", Role.WORK, body=Heartbeats, answer=ItemAnswers)
@@ -127,7 +127,7 @@ def heartbeats(call: Call[Heartbeats, Nothing]) -> Any:
             ]
         )
 
-    return call.scheduler.store.write_later(work)
+    return call.scheduler.store.write_later(work, Manner.BESIDE)
 
 
 @operation("POST", "/api/leases/{id}/release", Role.WORK, body=ReleaseBody, answer=ReleaseAnswer)
@@ -143,7 +143,7 @@ def release(call: Call[ReleaseBody, Nothing]) -> Any:
         assert answer.status is not None
         return ReleaseAnswer(job_status=answer.status)
 
-    return call.scheduler.store.write_later(work)
+    return call.scheduler.store.write_later(work, Manner.BESIDE)
 
 
 @operation("POST", "/api/leases/releases", Role.WORK, body=Releases, answer=ItemAnswers)
@@ -157,7 +157,7 @@ def releases(call: Call[Releases, Nothing]) -> Any:
         answers = finish.finish(call.scheduler, tx, call.body.worker_id, reports)
         return ItemAnswers(items=[*map(released, answers)])
 
-    return call.scheduler.store.write_later(work)
+    return call.scheduler.store.write_later(work, Manner.BESIDE)
 
 
 def _check(call: Call[Any, Any], tx: Transaction) -> None:

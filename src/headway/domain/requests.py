@@ -246,6 +246,12 @@ def locks_of(
     return tuple(Lock(key=key, mode=mode) for key, mode in sorted(modes.items()))
 
 
+def is_gated(request: JobRequest, template: Template | None) -> bool:
+    """Whether the job has gates beyond time, other jobs and what closes a whole lane."""
+    locks = locks_of(request.locks, template)
+    return bool(request.needs or locks or request.pinned_head or request.approval)
+
+
 def priority_of(request: JobRequest, template: Template | None) -> int:
     """The request's priority, then the template's, then 0."""
     if request.priority is not None:

@@ -24,7 +24,7 @@ from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records
 from headway.storage.awaiting import awaiting
-from headway.storage.transaction import READY, SAFETY_POLL_S, Transaction
+from headway.storage.transaction import READY, SAFETY_POLL_S, Manner, Transaction
 
 LONGEST_WAIT_S = 60.0
 MOST_REMEMBERED = 10_000
@@ -201,7 +201,9 @@ class ClaimDesk:
     async def _ask(self, waiters: list[_Waiter]) -> dict[_Waiter, _Answer]:
         asked = time.monotonic()
         strangers = {one for one in waiters if not self._is_registered(one)}
-        work = self._scheduler.store.write_later(lambda tx: self._claim_all(tx, waiters, strangers))
+        work = self._scheduler.store.write_later(
+            lambda tx: self._claim_all(tx, waiters, strangers), Manner.APART
+        )
         answers, nothing_for = await awaiting(work)
         if not self._work_came:
             self._nothing_for |= nothing_for

@@ -47,7 +47,7 @@ class Health:
     def _look(self) -> list[str]:
         with self._lock:
             fresh = time.monotonic() - self._looked < GOOD_FOR_S
-            if not fresh or self._found or self._store.writer.problem:
+            if not fresh or self._found or self._store.problem:
                 self._found = [*_try_to_read(self._store), *_try_to_write(self._store)]
                 self._looked = time.monotonic()
             return self._found

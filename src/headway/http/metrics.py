@@ -94,16 +94,17 @@ class Metrics:
         for row in tx.rows("count_deliveries"):
             deliveries.add_metric([row["status"]], row["count"])
         yield deliveries
-        writer = self._scheduler.store.writer
+        store = self._scheduler.store
+        commits, writes = store.counts
         yield from self._observed()
         yield CounterMetricFamily(
-            "headway_commits", "Transactions committed by this server", value=writer.commits
+            "headway_commits", "Transactions committed by this server", value=commits
         )
-        yield CounterMetricFamily("headway_writes", "Pieces of work in them", value=writer.writes)
+        yield CounterMetricFamily("headway_writes", "Pieces of work in them", value=writes)
         yield GaugeMetricFamily(
             "headway_write_failing",
             "1 while the last write failed",
-            value=int(writer.problem is not None),
+            value=int(store.problem is not None),
         )
 
     def _observed(self) -> Iterator[Metric]:

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import re
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -58,17 +57,18 @@ class Streams:
             if first > seq + 1:
                 yield _lost(seq, first)
                 seq = first - 1
+            follower = events.Follower(seq)
             while not self._stopping():
                 changed.clear()
-                found = await self._read(partial(_events_after, seq))
-                for event in found:
-                    seq = event.seq
+                for event in await self._read(lambda tx: follower.read(tx, PAGE)):
                     yield _frame(event)
-                if not found:
-                    try:
-                        await asyncio.wait_for(changed.wait(), KEEP_ALIVE_S)
-                    except TimeoutError:
-                        yield b": still here\n\n"
+                if follower.wait_s is not None:
+                    await asyncio.sleep(follower.wait_s)
+                    continue
+                try:
+                    await asyncio.wait_for(changed.wait(), KEEP_ALIVE_S)
+                except TimeoutError:
+                    yield b": still here\n\n"
         finally:
             stop()
 
@@ -121,10 +121,6 @@ def _read_query(query: dict[str, str]) -> tuple[bool, int | None]:
 
 def _is_line_count(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= MOST_TAIL
-
-
-def _events_after(seq: int, tx: Transaction) -> list[Event]:
-    return events.after(tx, seq, PAGE)
 
 
 def _frame(event: Event) -> bytes:

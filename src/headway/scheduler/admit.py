@@ -40,7 +40,10 @@ def admit(
     """Look at these jobs' gates and record where they stand."""
     if not numbers:
         return Admitted([], [], set())
+    jobs.hold(tx, numbers)
     waiting = [one for one in jobs.read(tx, numbers) if one.status in states.WAITING]
+    if any(one.gated for one in waiting):
+        tx.alone()
     facts = gather(scheduler, tx, waiting)
     verdicts = [(record, first_closed(record, facts)) for record in waiting]
     blocked = [

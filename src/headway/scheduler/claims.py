@@ -49,6 +49,7 @@ def _return_claims(
     rows = tx.rows("claims_of_worker", worker_id=worker_id)
     unknown = [row["number"] for row in rows if row["job_id"] not in holds]
     if unknown:
+        tx.alone()
         expire.give_back(scheduler, tx, unknown)
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import httpx
 
-from headway.domain import moments
+from headway.domain import errors, moments
 from headway.domain.webhooks import signature
 from headway.scheduler import webhooks
 from headway.scheduler.scheduler import Scheduler
@@ -80,6 +80,9 @@ class Courier:
                 self._wake.clear()
                 try:
                     wait_s = await self._round(client)
+                except errors.Unavailable as error:
+                    log.warning("messages must wait: %s", error)
+                    wait_s = 1.0
                 except Exception:
                     log.exception("messages could not be sent; it is tried again")
                     wait_s = 1.0

@@ -22,7 +22,10 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     lanes = _open_lanes(tx, request)
     if not lanes:
         return []
+    limits.hold(tx, {name for lane in lanes.values() for name in scheduler.concurrency.uses(lane)})
     picked = Picker(scheduler, tx, request).pick(lanes)
+    if picked.skipped:
+        tx.alone()
     chronicle = Chronicle(tx)
     begin = start.start if request.lease else start.claim
     started = begin(scheduler, tx, chronicle, request, picked.chosen)

@@ -208,7 +208,7 @@ def heartbeat(
                 )
             )
     tx.many("renew_lease", renewals)
-    tx.do("touch_worker", worker_id=worker_id, now=tx.now_ms)
+    tx.put("touch_worker", worker_id=worker_id, now=tx.now_ms)
     return answers
 
 

@@ -1,12 +1,13 @@
 """Picking: the jobs that a claim takes, merged from the lanes in exact queue order."""
 
 import heapq
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
-from headway.domain import states
+from headway.domain import priorities, states
 from headway.domain.jobs import Lane
 from headway.domain.workers import Abilities
 from headway.scheduler import admit, dedup, starvation
@@ -19,6 +20,8 @@ from headway.storage.transaction import Transaction
 MOST_PER_CLAIM = 1000
 MOST_REFUSED = 1000
 """How many lock waiters one claim sends to wait before it answers."""
+
+BEFORE_ALL = (priorities.HIGHEST + 1, 0, 0)
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,10 +70,10 @@ class Picker:
 
     def pick(self, lanes: Mapping[int, Lane]) -> Picked:
         """Take starved jobs first, then the heads of the lanes in queue order."""
-        for candidate in self._starved(lanes):
+        for candidate in self._held(iter(self._starved(lanes))):
             if not self._consider(candidate):
                 return self.picked
-        for candidate in self._in_order(lanes):
+        for candidate in self._held(self._in_order(lanes)):
             if candidate.job.number in self._seen or candidate.job.lane_id in self._closed:
                 continue
             if not self._consider(candidate):
@@ -115,6 +118,7 @@ class Picker:
 
     def _is_still_open(self, candidate: Candidate) -> bool:
         """Look once more at what may have changed since admission: artifacts, branches, locks."""
+        self._tx.alone()
         record = jobs.read(self._tx, [candidate.job.number])[0]
         self._facts.load([record])
         closed = admit.first_closed(record, self._facts)
@@ -144,6 +148,25 @@ class Picker:
         streams = [self._lane_in_order(lane_id, lane) for lane_id, lane in lanes.items()]
         return heapq.merge(*streams, key=lambda candidate: candidate.job.order)
 
+    def _held(self, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
+        """Pass over those that another claim is about to take at this moment.
+
+        Whoever takes jobs of a lane that a limit holds for has locked that limit, and is alone.
+        """
+        if not self._tx.beside:
+            yield from candidates
+        in_vain = 0
+        while page := list(itertools.islice(candidates, self._wanted << in_vain)):
+            contested = [one.job.number for one in page if not self._uses_of(one)]
+            held = jobs.hold_ready(self._tx, contested) if contested else set()
+            ours = [one for one in page if one.job.number in held or self._uses_of(one)]
+            in_vain = 0 if ours else min(in_vain + 1, 10)
+            yield from ours
+
+    @property
+    def _wanted(self) -> int:
+        return self._count - len(self.picked.chosen)
+
     def _only(self, number: int, lanes: Mapping[int, Lane]) -> Iterator[Candidate]:
         """The one job that this worker is there for, if it may start."""
         for job in jobs.read(self._tx, [number]):
@@ -152,15 +175,23 @@ class Picker:
 
     def _lane_in_order(self, lane_id: int, lane: Lane) -> Iterator[Candidate]:
         """The jobs of a lane, page by page."""
-        skip, count = 0, self._count
-        while heads := self._tx.values(Head, "lane_heads", lane_id=lane_id, count=count, skip=skip):
+        (priority, position, number), count = BEFORE_ALL, self._count
+        while heads := self._tx.values(
+            Head,
+            "lane_heads",
+            lane_id=lane_id,
+            priority=priority,
+            position=position,
+            number=number,
+            count=count,
+        ):
             for job in heads:
                 if lane_id in self._closed:
                     return
                 yield Candidate(job=job, lane=lane)
             if len(heads) < count or lane_id in self._closed:
                 return
-            skip += len(heads)
+            priority, position, number = job.priority, job.position, job.number
             count = min(2 * count, MOST_PER_CLAIM)
 
 

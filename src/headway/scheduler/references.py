@@ -92,6 +92,11 @@ def _targets(request: JobRequest) -> list[tuple[str, Policy]]:
     return targets
 
 
+def names_earlier_jobs(request: JobRequest) -> bool:
+    """Whether the job comes after one that was there before its batch."""
+    return any(not target.startswith(REF) for target, _ in _targets(request))
+
+
 def _earlier(
     tx: Transaction,
     refs: Mapping[str, tuple[str, int]],

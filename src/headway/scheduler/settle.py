@@ -20,6 +20,7 @@ from headway.scheduler.retry_jobs import retry_job
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, records
 from headway.storage.events import Chronicle
+from headway.storage.records import JobRecord
 from headway.storage.transaction import READY, Transaction
 
 MARKER = "custom:"
@@ -64,6 +65,8 @@ def _consequences(
     scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, ended: Sequence[Ended]
 ) -> tuple[set[int], list[Ended]]:
     """Jobs whose gates must be looked at again, and jobs that end because of these."""
+    if tx.beside and any(_touches_others(one.record) for one in ended):
+        tx.alone()
     decisions = {one.record.number: _decide(scheduler, tx, one) for one in ended}
     _record_ends(tx, chronicle, ended, decisions)
     retried = [
@@ -83,6 +86,11 @@ def _consequences(
     stopped = group_consequences.decide(scheduler, tx, chronicle, final)
     tx.wake(READY)
     return waiting, stopped
+
+
+def _touches_others(record: JobRecord) -> bool:
+    """Whether the end of a job concerns more than itself and the jobs that come after it."""
+    return bool(record.gated or record.group_id or record.terms.produces)
 
 
 def _decide(scheduler: Scheduler, tx: Transaction, one: Ended) -> retries.Decision:
@@ -162,8 +170,10 @@ def _meet(tx: Transaction, chains: list[int], status: JobStatus) -> set[int]:
     if not tx.rows("any_dependents", chains=listed):
         return set()
     policies = records.listed(policy for policy in Policy if after.satisfies(status, policy))
+    if tx.beside:
+        jobs.hold(tx, [row["job_number"] for row in tx.rows("dependents", chains=listed)])
     lowered = tx.rows("lower_open_deps", chains=listed, policies=policies)
-    tx.do("meet_dependencies", chains=listed, policies=policies)
+    tx.put("meet_dependencies", chains=listed, policies=policies)
     broken = {row["job_number"] for row in tx.rows("dependents", chains=listed)}
     return broken | {row["number"] for row in lowered if row["open_deps"] == 0}
 

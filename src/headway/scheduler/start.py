@@ -44,13 +44,13 @@ def start(
     ttl_s = request.ttl_s or scheduler.rules.lease_ttl_s
     run_ids = {one.job.number: scheduler.new_id(tx.now) for one in chosen}
     numbers = records.listed(run_ids)
-    tx.do(
+    tx.put(
         "start_jobs",
         run_ids=codec.dump(run_ids),
         worker_id=request.worker_id,
         started_at=tx.now_ms,
     )
-    tx.do("open_runs", numbers=numbers, ttl_ms=int(ttl_s * 1000))
+    tx.put("open_runs", numbers=numbers, ttl_ms=int(ttl_s * 1000))
     spans = _grant(tx, chosen, int(ttl_s * 1000))
     worker_id = request.worker_id
     chronicle.add_all(
@@ -92,7 +92,7 @@ def _grant(
     for timeout_s, numbers in by_timeout.items():
         deadline = None if timeout_s is None else tx.now_ms + int(timeout_s * 1000)
         expires_at = leases.expires_at(tx.now_ms, ttl_ms, deadline)
-        tx.do(
+        tx.put(
             "grant_leases",
             numbers=records.listed(numbers),
             ttl_ms=ttl_ms,

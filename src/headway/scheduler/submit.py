@@ -11,15 +11,15 @@ import msgspec
 from headway.domain import artifacts, errors, moments, requests
 from headway.domain.jobs import POSITION_GAP, After, Job, Terms
 from headway.domain.requests import JobRequest
-from headway.domain.templates import Template, TemplateStatus
 from headway.scheduler import params, references, settle
 from headway.scheduler.insert import Inserted, NewJob, insert
 from headway.scheduler.references import Plan, Submitted
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, templates
+from headway.scheduler.templates import Templates
+from headway.storage import jobs
 from headway.storage.events import Chronicle
 from headway.storage.jobs import Allocation, LaneIds
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import Manner, Transaction
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ def submit(scheduler: Scheduler, request: JobRequest) -> Job:
 
 def submit_later(wish: Wish) -> "Future[Receipt]":
     """Submit one job without waiting; callers at the same time share their statements."""
-    return wish.scheduler.store.write_together(submit_each, wish)
+    return wish.scheduler.store.write_together(submit_each, wish, Manner.BESIDE)
 
 
 def submit_in(scheduler: Scheduler, tx: Transaction, request: JobRequest) -> Job:
@@ -116,10 +116,12 @@ def submit_all(
         requests.check(request)
     found = _existing(tx, wanted)
     fresh = [place for place in range(len(wanted)) if place not in found]
+    known, lane_ids = Templates(tx), jobs.LaneIds(tx)
+    if tx.beside:
+        _look_before_numbers_are_taken(tx, [wanted[place] for place in fresh], known, lane_ids)
     allocation = jobs.allocate(tx, jobs=len(fresh), positions=len(fresh), payloads=len(fresh))
-    plans = _plans(scheduler, tx, wanted, fresh, allocation)
+    plans = _plans(scheduler, tx, wanted, fresh, allocation, known)
     after = references.resolve(tx, plans, found, wanted, sequential=origin.sequential)
-    lane_ids = jobs.LaneIds(tx)
     new_jobs = [
         _new_job(scheduler, tx, plan, after[plan.number], allocation, origin, lane_ids)
         for plan in plans.values()
@@ -137,6 +139,20 @@ def submit_all(
     return [made.get(place) or found[place] for place in range(len(wanted))]
 
 
+def _look_before_numbers_are_taken(
+    tx: Transaction, wanted: Sequence[JobRequest], known: Templates, lane_ids: LaneIds
+) -> None:
+    """Numbers stay taken when work begins again, so whether it must is found out first.
+
+    A job that waits for others or for locks must not miss that they end at this very moment.
+    """
+    for request in wanted:
+        template = known.find(request.template)
+        lane_ids.find(requests.lane_of(request, template))
+        if requests.is_gated(request, template) or references.names_earlier_jobs(request):
+            tx.alone()
+
+
 def _with_defaults(scheduler: Scheduler, request: JobRequest) -> JobRequest:
     """The options of a handler hold however its jobs are submitted."""
     defaults = scheduler.defaults.get(request.job_type or "")
@@ -147,6 +163,8 @@ def _existing(tx: Transaction, wanted: Sequence[JobRequest]) -> dict[int, Submit
     """Requests that were made before, or whose unique key is in use."""
     found = {}
     _refuse_twins(wanted)
+    if not tx.repeats and any(one.idempotency_key or one.unique_key for one in wanted):
+        tx.alone()
     for place, request in enumerate(wanted):
         if request.idempotency_key is not None:
             row = tx.row("job_by_idempotency_key", key=request.idempotency_key)
@@ -194,12 +212,12 @@ def _plans(
     wanted: Sequence[JobRequest],
     fresh: Sequence[int],
     allocation: Allocation,
+    known: Templates,
 ) -> dict[int, Plan]:
-    known: dict[str, Template] = {}
     plans = {}
     for step, place in enumerate(fresh):
         request = wanted[place]
-        template = _template(tx, request.template, known)
+        template = known.find(request.template)
         plans[place] = Plan(
             request=request,
             template=template,
@@ -207,19 +225,6 @@ def _plans(
             job_id=scheduler.new_id(tx.now),
         )
     return plans
-
-
-def _template(tx: Transaction, name: str | None, known: dict[str, Template]) -> Template | None:
-    if name is None:
-        return None
-    if name not in known:
-        template = templates.find(tx, name)
-        if template is None:
-            raise errors.UnknownTemplate(name)
-        if template.status is TemplateStatus.ARCHIVED:
-            raise errors.TemplateArchived(template.name)
-        known[name] = template
-    return known[name]
 
 
 def _new_job(

@@ -149,3 +149,24 @@ def _check(scheduler: Scheduler, tx: Transaction, template: Template) -> None:
     other = templates.find(tx, template.name)
     if other is not None and other.template_id != template.template_id:
         raise errors.NameTaken("template", template.name)
+
+
+class Templates:
+    """The templates of a submit, looked up once each."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._known: dict[str, Template] = {}
+
+    def find(self, name: str | None) -> Template | None:
+        """The template, if one is named; it must be in use."""
+        if name is None:
+            return None
+        if name not in self._known:
+            template = templates.find(self._tx, name)
+            if template is None:
+                raise errors.UnknownTemplate(name)
+            if template.status is TemplateStatus.ARCHIVED:
+                raise errors.TemplateArchived(template.name)
+            self._known[name] = template
+        return self._known[name]

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime
 
-from headway.domain import moments
+from headway.domain import errors, moments
 from headway.scheduler import clock_steps, direct, expire, probes, settle, trigger
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits
@@ -60,6 +60,9 @@ class Timekeeper:
             try:
                 self._notice_a_new_time()
                 wait_s = run_due(self._scheduler, self._started_at)
+            except errors.Unavailable as error:
+                log.warning("what is due must wait: %s", error)
+                wait_s = 1.0
             except Exception:
                 log.exception("something that was due could not be done; it is tried again")
                 wait_s = 1.0

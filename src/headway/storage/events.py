@@ -2,13 +2,18 @@
 
 import itertools
 import operator
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from headway.domain import moments
 from headway.domain.events import Event
 from headway.storage import codec
 from headway.storage.transaction import EVENTS, Row, Transaction
+
+LOOK_AGAIN_S = 0.05
+MOST_LOOKS = 40
 
 
 class Chronicle:
@@ -34,7 +39,7 @@ class Chronicle:
         """Write the lines down, in the order in which they were added."""
         for kind, lines in itertools.groupby(self._lines, operator.itemgetter(0)):
             together = ",".join(line for _, line in lines)
-            self._tx.do("insert_events", at=self._tx.now_ms, kind=kind, lines=f"{{{together}}}")
+            self._tx.put("insert_events", at=self._tx.now_ms, kind=kind, lines=f"{{{together}}}")
         if self._lines:
             self._tx.wake(EVENTS)
             self._lines = []
@@ -43,6 +48,62 @@ class Chronicle:
 def after(tx: Transaction, seq: int, count: int) -> list[Event]:
     """What happened after a line of history."""
     return [_event(row) for row in tx.rows("events_after", seq=seq, count=count)]
+
+
+def settled(
+    read: Callable[[Callable[[Transaction], list[Event]]], list[Event]], seq: int, count: int
+) -> list[Event]:
+    """What happened after a line of history, up to where lines may still be missing."""
+    follower = Follower(seq)
+    found: list[Event] = []
+    for _ in range(MOST_LOOKS):
+        found += read(partial(follower.read, count=count - len(found)))
+        if follower.wait_s is None or len(found) == count:
+            break
+        time.sleep(follower.wait_s)
+    return found
+
+
+class Follower:
+    """Reads on and on from a line of history, and misses none that is committed late.
+
+    Where several write at once, a line may appear after others with higher numbers. So at a missing
+    number the follower waits until everybody has ended who was writing when it was seen: then the
+    line is there, or never will be.
+    """
+
+    def __init__(self, seq: int) -> None:
+        self.seq = seq
+        self.wait_s: float | None = None
+        """When to read on; None: when there is something new."""
+        self._decided = 0
+        self._seen = 0
+        self._writers: set[str] = set()
+
+    def read(self, tx: Transaction, count: int) -> list[Event]:
+        """The next lines that are certain."""
+        rows = tx.rows("events_after", seq=self.seq, count=count)
+        known = list(itertools.takewhile(self._is_next, rows))
+        self.wait_s = 0.0 if len(known) == count else None
+        if len(known) < len(rows):
+            self._look_who_writes(tx, rows[-1]["seq"])
+            self.wait_s = LOOK_AGAIN_S if self._writers else 0.0
+        return [_event(row) for row in known]
+
+    def _is_next(self, row: Row) -> bool:
+        is_next: bool = row["seq"] == self.seq + 1 or row["seq"] <= self._decided
+        if is_next:
+            self.seq = row["seq"]
+        return is_next
+
+    def _look_who_writes(self, tx: Transaction, seen: int) -> None:
+        # Only the next read surely sees what those wrote who have ended by now.
+        writing = {row["writer"] for row in tx.rows("event_writers")}
+        if not self._seen:
+            self._seen, self._writers = seen, writing
+        self._writers &= writing
+        if not self._writers:
+            self._decided, self._seen = self._seen, 0
 
 
 def of_job(tx: Transaction, number: int, seq: int, count: int) -> list[Event]:

@@ -69,6 +69,7 @@ class LaneIds:
         return row["lane_id"] if row else self._insert(key, lane)
 
     def _insert(self, key: str, lane: Lane) -> int:
+        self._tx.alone()
         return int(
             self._tx.value(
                 "insert_lane",
@@ -119,6 +120,17 @@ def read(tx: Transaction, numbers: Collection[int]) -> list[JobRecord]:
     if not numbers:
         return []
     return tx.values(JobRecord, "job_records", numbers=records.listed(numbers))
+
+
+def hold_ready(tx: Transaction, numbers: Collection[int]) -> set[int]:
+    """Those of these jobs that may start and that nobody else takes; they are ours from here on."""
+    return {row["number"] for row in tx.rows("hold_ready_jobs", numbers=records.listed(numbers))}
+
+
+def hold(tx: Transaction, numbers: Collection[int]) -> None:
+    """Wait until nobody else changes these jobs; whoever writes alone need not."""
+    if numbers and tx.beside:
+        tx.rows("hold_jobs", numbers=records.listed(numbers))
 
 
 def read_one(tx: Transaction, reference: str | int) -> JobRecord:
@@ -261,7 +273,8 @@ def end(tx: Transaction, ends: Sequence[tuple[int, End]]) -> None:
     tx.many("end_jobs", records.grouped(ends, "numbers", finished_at=tx.now_ms))
     counts = Counter(one.status for _, one in ends)
     tx.many(
-        "add_to_total", [{"status": status, "count": count} for status, count in counts.items()]
+        "add_to_total",
+        [{"status": status, "count": count} for status, count in sorted(counts.items())],
     )
 
 

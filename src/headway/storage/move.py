@@ -10,8 +10,7 @@ from headway.storage.transaction import Row, Transaction
 ROWS_AT_ONCE = 200
 
 KEYS: dict[str, tuple[str, ...]] = {
-    "counters": ("name",),
-    "totals": ("status",),
+    "totals": ("status", "part"),
     "facts": ("name",),
     "lanes": ("lane_id",),
     "payloads": ("payload_id",),
@@ -41,12 +40,12 @@ KEYS: dict[str, tuple[str, ...]] = {
     "direct_requests": ("request_id",),
     "tokens": ("token_id",),
 }
-"""Every table with its primary key."""
+"""Every table that both dialects have, with its primary key."""
 
 COMPUTED = frozenset({"phase"})
 """Columns that the database fills by itself."""
 
-SEEDED = ("counters", "payloads", "limits")
+SEEDED = ("payloads", "limits")
 """Tables in which a new database has rows."""
 
 
@@ -85,6 +84,8 @@ def _copy(
     for table in SEEDED:
         new.select(f"DELETE FROM {table} RETURNING 1 AS one", {})
     new.rows("continue_event_numbers", seq=old.value("last_event_number"))
+    for row in old.rows("last_numbers"):
+        new.rows("continue_numbers", name=row["name"], value=row["value"])
     counts = {}
     for table in KEYS:
         copied = 0
@@ -99,7 +100,7 @@ def _refuse_unless_empty(new: Transaction) -> None:
     for table in KEYS:
         if table not in SEEDED and _count(new, table):
             raise errors.Conflict(f"the target is not empty: there are rows in {table}")
-    if any(row["value"] for row in new.select("SELECT value FROM counters", {})):
+    if any(row["value"] for row in new.rows("last_numbers")):
         raise errors.Conflict("the target is not empty: there were jobs in it")
 
 

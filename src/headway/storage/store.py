@@ -7,7 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from headway.storage.transaction import Transaction
+from headway.domain import errors
+from headway.storage.transaction import Manner, Transaction
 from headway.storage.wakeups import Wakeups
 from headway.storage.writer import Piece, Session, Writer
 
@@ -26,6 +27,11 @@ class Database(Protocol):
     """What a dialect must offer."""
 
     url: str
+    clock: Clock
+    """What everybody who shares the database goes by."""
+
+    parallel: bool
+    """Whether several may write at once."""
 
     def migrate(self, to: int | None = None) -> list[str]:
         """Bring the schema up to date; answers the names of the steps taken."""
@@ -59,37 +65,65 @@ class Store:
         self.database = database
         self.wakeups = Wakeups()
         self.writer = Writer(database.session(), self.wakeups.tell)
+        self._apart = (
+            Writer(database.session(), self.wakeups.tell) if database.parallel else self.writer
+        )
         self._stop_listening = database.listen(self.wakeups.tell)
 
-    def write(self, work: Callable[[Transaction], T]) -> T:
+    def write(self, work: Callable[[Transaction], T], manner: Manner = Manner.ALONE) -> T:
         """Run the work in a transaction and wait until it is on disk."""
         self.writer.check_outside()
-        return self.writer.submit(work).result()
+        self._apart.check_outside()
+        return self._writer(manner).submit(work, manner).result()
 
-    def write_later(self, work: Callable[[Transaction], T]) -> "Future[T]":
+    def write_later(
+        self, work: Callable[[Transaction], T], manner: Manner = Manner.ALONE
+    ) -> "Future[T]":
         """Like `write`, without waiting."""
-        return self.writer.submit(work)
+        return self._writer(manner).submit(work, manner)
 
     def write_both(
         self, first: Callable[[Transaction], T], second: Callable[[Transaction], Item]
     ) -> "tuple[Future[T], Future[Item]]":
         """Two pieces of work for one commit, one after the other; each fails by itself."""
-        one, two = self.writer.submit_all([first, second])
+        one, two = self.writer.submit_all([(first, Manner.ALONE), (second, Manner.ALONE)])
         return one, two
 
     def write_together(
-        self, together: Callable[[Transaction, Sequence[Item]], Sequence[T]], item: Item
+        self,
+        together: Callable[[Transaction, Sequence[Item]], Sequence[T]],
+        item: Item,
+        manner: Manner = Manner.ALONE,
     ) -> "Future[T]":
         """Like `write_later`, sharing the statements with all who ask for the same just now."""
-        return self.writer.submit(Piece(together, item))
+        return self._writer(manner).submit(Piece(together, item), manner)
+
+    def _writer(self, manner: Manner) -> Writer:
+        return self._apart if manner is Manner.APART else self.writer
+
+    @property
+    def problem(self) -> str | None:
+        """Why the last write failed, if it did."""
+        return self.writer.problem or self._apart.problem
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many commits there were, and how many pieces of work in them."""
+        writers = {self.writer, self._apart}
+        return sum(one.commits for one in writers), sum(one.writes for one in writers)
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         """Run the work on one consistent state, in the caller's thread."""
-        with self.database.reading() as transaction:
-            return work(transaction)
+        try:
+            with self.database.reading() as transaction:
+                return work(transaction)
+        except errors.ConnectionLost:  # as a rule only this connection is gone
+            with self.database.reading() as transaction:
+                return work(transaction)
 
     def close(self) -> None:
         """Write what is waiting and let go of the database."""
+        self._apart.close()
         self.writer.close()
         self._stop_listening()
         self.database.close()

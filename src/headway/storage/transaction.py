@@ -1,5 +1,6 @@
 """A transaction: named queries, one moment in time, and who is to be woken after the commit."""
 
+import enum
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
@@ -23,8 +24,31 @@ DELIVERIES = "deliveries"
 """There is something to deliver."""
 
 
+class Manner(enum.Enum):
+    """Beside whom work is done."""
+
+    ALONE = enum.auto()
+    """Nobody else writes meanwhile."""
+    BESIDE = enum.auto()
+    """Others may write meanwhile, where the database allows it."""
+    APART = enum.auto()
+    """Like BESIDE, but in no transaction with other work: it locks what many need."""
+
+
+class MustBeAlone(Exception):
+    """The work met something that nobody else may touch meanwhile: it is done again, alone."""
+
+
 class Connection(Protocol):
     """What a dialect offers: five ways to run a statement."""
+
+    beside: bool
+    """Whether others may write at the same time."""
+    repeats: bool
+    """Whether work that collides with that of others is done again."""
+
+    def alone(self) -> None:
+        """Go on as the only one who writes."""
 
     def all(self, name: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a named query."""
@@ -51,6 +75,20 @@ class Transaction:
         self.now_ms = moments.to_millis(now)
         self.wakes: set[str] = set()
 
+    @property
+    def beside(self) -> bool:
+        """Whether others may write at the same time."""
+        return self._connection.beside
+
+    @property
+    def repeats(self) -> bool:
+        """Whether this is done again if it collides with what others write."""
+        return self._connection.repeats
+
+    def alone(self) -> None:
+        """From here on nobody else may write; if others do, the work begins again without them."""
+        self._connection.alone()
+
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a query that was put together from filters."""
         return self._connection.select(sql, params)
@@ -75,6 +113,10 @@ class Transaction:
     def do(self, name: str, /, **params: Any) -> int:
         """Run a statement; answers how many rows it touched."""
         return self._connection.run(name, params)
+
+    def put(self, name: str, /, **params: Any) -> None:
+        """Run a statement; what it touches is of no interest, so nobody waits for it."""
+        self._connection.many(name, [params])
 
     def many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Run a statement for many rows at once; none is fine."""

@@ -3,6 +3,9 @@
 It takes everything that is waiting, runs each piece of work in a savepoint inside one transaction,
 commits once, and only then answers the callers. Many callers share one fsync; one caller's failure
 undoes only its own work.
+
+Where the database lets several write at once, a transaction of nothing but work that allows it runs
+beside those of other processes. Work that collides with theirs is done again, alone.
 """
 
 import logging
@@ -15,13 +18,14 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from headway.domain import errors
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import Manner, MustBeAlone, Transaction
 
 T = TypeVar("T")
 Work = Callable[[Transaction], Any]
-Waiting = tuple["Work | Piece", "Future[Any]"]
+Waiting = tuple["Work | Piece", "Future[Any]", Manner]
 
 MOST_PER_COMMIT = 500
+MOST_TRIES = 3
 
 log = logging.getLogger("headway.storage")
 
@@ -44,8 +48,8 @@ class Piece:
 class Session(Protocol):
     """A dialect's connection for writing."""
 
-    def begin(self) -> None:
-        """Start a transaction as the only writer; waits for others."""
+    def begin(self, *, beside: bool = False) -> None:
+        """Start a transaction as the only writer, or beside others; waits for whom it must."""
 
     def transaction(self) -> Transaction:
         """The handle for one piece of work in the running transaction."""
@@ -67,6 +71,9 @@ class Session(Protocol):
 
     def is_lost(self, error: Exception) -> bool:
         """Whether the error means that the whole transaction is gone."""
+
+    def must_repeat(self, error: Exception) -> bool:
+        """Whether the work, of which nothing is left, is to be done again."""
 
     def reopen(self) -> None:
         """Make a new connection after the old one was lost."""
@@ -91,20 +98,22 @@ class Writer:
         self._thread = threading.Thread(target=self._loop, name="headway-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: "Callable[[Transaction], T] | Piece") -> "Future[T]":
+    def submit(
+        self, work: "Callable[[Transaction], T] | Piece", manner: Manner = Manner.ALONE
+    ) -> "Future[T]":
         """Queue a piece of work; the future is done once it is on disk."""
-        return self.submit_all([work])[0]
+        return self.submit_all([(work, manner)])[0]
 
-    def submit_all(self, works: "Sequence[Work | Piece]") -> "list[Future[Any]]":
+    def submit_all(self, works: "Sequence[tuple[Work | Piece, Manner]]") -> "list[Future[Any]]":
         """Queue pieces of work for one transaction, in this order; each fails by itself."""
-        waiting: list[Waiting] = [(work, Future()) for work in works]
+        waiting: list[Waiting] = [(work, Future(), manner) for work, manner in works]
         with self._door:
             accepted = not self._is_closed
             if accepted:
                 self._waiting.put(waiting)
-        for _, future in () if accepted else waiting:
+        for _, future, _ in () if accepted else waiting:
             future.set_exception(errors.Stopping())
-        return [future for _, future in waiting]
+        return [future for _, future, _ in waiting]
 
     def check_outside(self) -> None:
         """Refuse to wait for a write inside a write: nobody is left to do it."""
@@ -135,45 +144,63 @@ class Writer:
                     stopping = True
                 else:
                     batch += item
+            # A caller who gave up takes the work along; from here on it is too late to give up.
+            batch = [one for one in batch if one[1].set_running_or_notify_cancel()]
             if batch:
                 self._write(batch)
             if stopping and self._waiting.empty():
                 return
 
-    def _write(self, batch: list[Waiting]) -> None:
-        # A caller who gave up takes the work along; from here on it is too late to give up.
-        batch = [one for one in batch if one[1].set_running_or_notify_cancel()]
+    def _write(self, batch: list[Waiting], tries: int = 1, *, apart: bool = False) -> None:
+        """Do and commit the work; `apart` means that each caller's is done for itself."""
+        beside = all(manner is not Manner.ALONE for _, _, manner in batch)
+        units = _units(batch, apart=apart)
         try:
             self._reopen_if_lost()
-            self._session.begin()
-            answers, wakes = self._run_all(batch)
+            self._session.begin(beside=beside)
+            answers, wakes = self._run_all(units)
             self._session.commit(wakes)
         except Exception as error:
-            self._fail(batch, error)
+            self._recover(batch, error, tries, alone=len(units) == 1)
             return
         self.problem = None
         self.commits += 1
-        self.writes += len(batch)
-        for place, (_, future) in enumerate(batch):
-            answer = answers[place]
-            if isinstance(answer, _Refused):
-                future.set_exception(answer.error)
-            else:
-                future.set_result(answer)
+        self._answer(batch, answers, tries)
         self._tell(wakes)
+        again = [
+            (work, future, Manner.ALONE)
+            for place, (work, future, _) in enumerate(batch)
+            if isinstance(answers[place], _Again) and not future.done()
+        ]
+        if again:
+            self._write(again, tries + 1)
+        refused = [
+            one for place, one in enumerate(batch) if isinstance(answers[place], _RefusedTogether)
+        ]
+        if refused:
+            self._write(refused, tries, apart=True)
 
-    def _run_all(self, batch: list[Waiting]) -> tuple[dict[int, Any], set[str]]:
-        """Do every piece of work; answers by place in the batch."""
+    def _answer(self, batch: list[Waiting], answers: dict[int, Any], tries: int) -> None:
+        for place, (_, future, _) in enumerate(batch):
+            answer = answers[place]
+            if isinstance(answer, _Again):
+                if tries >= MOST_TRIES:
+                    future.set_exception(errors.Unavailable(f"others were quicker: {answer.error}"))
+            elif isinstance(answer, _Refused):
+                future.set_exception(answer.error)
+            elif not isinstance(answer, _RefusedTogether):
+                self.writes += 1
+                future.set_result(answer)
+
+    def _run_all(self, units: "list[_Unit]") -> tuple[dict[int, Any], set[str]]:
+        """Do every piece of work; answers by place in the batch. One alone needs no savepoint."""
+        if len(units) == 1:
+            transaction = self._session.transaction()
+            return units[0].spread(units[0].work(transaction)), transaction.wakes
         answers: dict[int, Any] = {}
         wakes: set[str] = set()
-        for together, shared in _shared(batch).items():
-            items = [piece.item for _, piece in shared]
-            found = self._run(partial(_do_together, together, items), wakes)
-            if not isinstance(found, _Refused):
-                answers.update(zip((place for place, _ in shared), found, strict=True))
-        for place, (work, _) in enumerate(batch):
-            if place not in answers:
-                answers[place] = self._run(work, wakes)
+        for unit in units:
+            answers.update(unit.spread(self._run(unit.work, wakes)))
         return answers, wakes
 
     def _run(self, work: Work, wakes: set[str]) -> Any:
@@ -186,18 +213,35 @@ class Writer:
             if self._session.is_lost(error):
                 raise
             self._session.undo()
+            if isinstance(error, MustBeAlone) or self._session.must_repeat(error):
+                return _Again(error)
             return _Refused(error)
         wakes |= transaction.wakes
         return answer
 
-    def _fail(self, batch: list[Waiting], error: Exception) -> None:
+    def _recover(self, batch: list[Waiting], error: Exception, tries: int, *, alone: bool) -> None:
+        """Nothing of this transaction is left: try again, or tell why not."""
         self._session.rollback()
+        lost = self._session.is_lost(error)
+        again = isinstance(error, MustBeAlone) or self._session.must_repeat(error)
+        if again and tries < MOST_TRIES:
+            self._is_lost = lost
+            if not lost:
+                batch = [(work, future, Manner.ALONE) for work, future, _ in batch]
+            self._write(batch, tries + 1)
+        elif alone and len(batch) > 1 and not lost:
+            self._write(batch, tries, apart=True)
+        else:
+            self._fail(batch, error)
+
+    def _fail(self, batch: list[Waiting], error: Exception) -> None:
         if self._session.is_lost(error):
-            self.problem = str(error).strip() or type(error).__name__
+            self.problem = " ".join(str(error).split()) or type(error).__name__
             log.error("nothing could be written: %s", self.problem)
-            error = errors.Unavailable(f"nothing could be written: {self.problem}")
+            if not isinstance(error, errors.Unavailable):
+                error = errors.Unavailable(f"nothing could be written: {self.problem}")
             self._is_lost = True
-        for _, future in batch:
+        for _, future, _ in batch:
             future.set_exception(error)
 
     def _reopen_if_lost(self) -> None:
@@ -211,18 +255,58 @@ class _Refused:
     error: Exception
 
 
+@dataclass(frozen=True)
+class _Again:
+    error: Exception
+
+
+@dataclass(frozen=True)
+class _RefusedTogether:
+    """Somebody's item was refused: each is to be done for itself."""
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """Work that is done in one go, and the places in the batch of those it is done for."""
+
+    places: list[int]
+    work: Work
+    shared: bool
+
+    def spread(self, answer: Any) -> dict[int, Any]:
+        """The answer of each."""
+        if not self.shared:
+            return {self.places[0]: answer}
+        if isinstance(answer, _Refused):
+            return dict.fromkeys(self.places, _RefusedTogether())
+        if isinstance(answer, _Again):
+            return dict.fromkeys(self.places, answer)
+        return dict(zip(self.places, answer, strict=True))
+
+
+def _units(batch: list[Waiting], *, apart: bool) -> list[_Unit]:
+    """What is done in one go: what many ask of the same function, and each other piece of work."""
+    shared: dict[Any, tuple[list[int], list[Any]]] = {}
+    others = []
+    for place, (work, _, _) in enumerate(batch):
+        if isinstance(work, Piece) and not apart:
+            places, items = shared.setdefault(work.together, ([], []))
+            places.append(place)
+            items.append(work.item)
+        else:
+            others.append(_Unit([place], work, shared=False))
+    return [
+        *(
+            _Unit(places, partial(_do_together, together, items), shared=True)
+            for together, (places, items) in shared.items()
+        ),
+        *others,
+    ]
+
+
 def _do_together(
     together: Callable[[Transaction, Sequence[Any]], Sequence[Any]],
     items: Sequence[Any],
     tx: Transaction,
 ) -> Sequence[Any]:
     return together(tx, items)
-
-
-def _shared(batch: list[Waiting]) -> dict[Any, list[tuple[int, Piece]]]:
-    """Pieces that can be done together, with their places, where there are at least two."""
-    found: dict[Any, list[tuple[int, Piece]]] = {}
-    for place, (work, _) in enumerate(batch):
-        if isinstance(work, Piece):
-            found.setdefault(work.together, []).append((place, work))
-    return {together: shared for together, shared in found.items() if len(shared) > 1}

@@ -18,7 +18,7 @@ from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
 from headway.storage import workers
-from headway.storage.transaction import READY, SAFETY_POLL_S, Transaction
+from headway.storage.transaction import READY, SAFETY_POLL_S, Manner, Transaction
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +108,6 @@ class Transport(Protocol):
 class LocalTransport:
     """Straight to the scheduler in this process."""
 
-    takes_reports = True
     claims_wait = False
 
     def __init__(
@@ -117,6 +116,7 @@ class LocalTransport:
         self._scheduler = scheduler
         self._store = scheduler.store
         self._me = registration
+        self.takes_reports = not scheduler.store.database.parallel
         self._only_job = only_job
         self._ready = threading.Event()
         self._closing = threading.Event()
@@ -124,7 +124,7 @@ class LocalTransport:
 
     def register(self) -> None:
         """Say who is there, and that it still is."""
-        self._store.write(self._see)
+        self._store.write(self._see, Manner.BESIDE)
 
     def _see(self, tx: Transaction) -> None:
         me = self._me
@@ -162,7 +162,7 @@ class LocalTransport:
             return claims.claim(self._scheduler, tx, request, holds)
 
         if not ended:
-            return Taken(jobs=self._store.write(claim), since=since)
+            return Taken(jobs=self._store.write(claim, Manner.APART), since=since)
         reported, claimed = self._store.write_both(partial(self._finish, ended), claim)
         return Taken(jobs=claimed.result(), since=since, reported=reported)
 
@@ -196,12 +196,13 @@ class LocalTransport:
     def heartbeat(self, beats: Sequence[Beat]) -> list[BeatAnswer]:
         """Keep leases alive."""
         return self._store.write(
-            lambda tx: leases.heartbeat(self._scheduler, tx, self._me.worker_id, beats)
+            lambda tx: leases.heartbeat(self._scheduler, tx, self._me.worker_id, beats),
+            Manner.BESIDE,
         )
 
     def release(self, ended: Sequence[Ended]) -> list[Refusal]:
         """Report how runs ended."""
-        return self._store.write(partial(self._finish, ended))
+        return self._store.write(partial(self._finish, ended), Manner.BESIDE)
 
     def _finish(self, ended: Sequence[Ended], tx: Transaction) -> list[Refusal]:
         reports = [finish.Report(lease_id=one.lease_id, outcome=one.outcome) for one in ended]

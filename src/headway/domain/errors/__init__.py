@@ -20,7 +20,7 @@ HeadwayError
 ├── HandlerFailed      a direct request's handler raised        500, exit 1
 ├── JobFailed          the awaited job did not succeed          (SDK only)
 └── Unavailable        the scheduler cannot answer now          503, exit 1
-    └── Stopping  UntrustedServer  NeedsServer
+    └── ConnectionLost  Stopping  UntrustedServer  NeedsServer
 
 Each class has a stable `code` that HTTP, the command line and the SDK share.
 """
@@ -61,6 +61,7 @@ from headway.domain.errors.invalid import (
     from_validation,
 )
 from headway.domain.errors.refused import (
+    ConnectionLost,
     Forbidden,
     ForeignLease,
     ForeignWorker,
@@ -84,6 +85,7 @@ from headway.domain.errors.root import (
 __all__ = [
     "AlreadyClaimed",
     "Conflict",
+    "ConnectionLost",
     "DependencyCycle",
     "Forbidden",
     "ForeignLease",

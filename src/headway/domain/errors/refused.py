@@ -69,6 +69,13 @@ class Unavailable(HeadwayError):
     http_status = 503
 
 
+class ConnectionLost(Unavailable):
+    """The database went away in the middle of a read, or cannot be reached at all."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the database cannot be reached: {reason}")
+
+
 class Stopping(Unavailable):
     """The server is on its way out."""
 

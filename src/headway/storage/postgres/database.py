@@ -13,11 +13,12 @@ from headway.storage.postgres.connection import (
     LOST,
     TURN,
     PostgresConnection,
-    PostgresSession,
     RawConnection,
     connect,
+    said,
 )
 from headway.storage.postgres.listener import Listener
+from headway.storage.postgres.session import PostgresSession
 from headway.storage.postgres.statements import PACKAGE
 from headway.storage.store import Clock
 from headway.storage.transaction import Transaction
@@ -39,9 +40,11 @@ _BEGIN_READING = b"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 class PostgresDatabase:
     """The database, its readers and its wake-ups."""
 
+    parallel = True
+
     def __init__(self, url: str, clock: Clock) -> None:
         self.url = url
-        self._clock = clock
+        self.clock = clock
         self._name = secrets.token_hex(8)
         self._readers: queue.SimpleQueue[RawConnection] = queue.SimpleQueue()
         self._places = threading.BoundedSemaphore(MOST_READERS)
@@ -68,7 +71,7 @@ class PostgresDatabase:
     def session(self) -> PostgresSession:
         """The one connection for writing."""
         with _reached():
-            return PostgresSession(self.url, self._clock, self._name)
+            return PostgresSession(self.url, self.clock, self._name)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -79,8 +82,7 @@ class PostgresDatabase:
             with _reached():
                 raw = self._begin_reading()
                 try:
-                    connection = PostgresConnection(raw, takes_turn=False)
-                    yield Transaction(connection, moments.cut(self._clock.now()))
+                    yield Transaction(PostgresConnection(raw), moments.cut(self.clock.now()))
                 finally:
                     self._end_reading(raw)
         finally:
@@ -140,7 +142,7 @@ def _reached() -> Iterator[None]:
     try:
         yield
     except LOST as error:
-        raise errors.Unavailable(f"the database cannot be reached: {error}".strip()) from error
+        raise errors.ConnectionLost(said(error)) from error
 
 
 def _applied(raw: RawConnection) -> int:

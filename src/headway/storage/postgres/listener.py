@@ -15,6 +15,7 @@ from headway.storage.postgres.connection import (
     SHORTEST_PAUSE_S,
     RawConnection,
     connect,
+    said,
 )
 from headway.storage.transaction import DELIVERIES, DUE, EVENTS, READY
 
@@ -56,7 +57,7 @@ class Listener:
                 with self._raw:
                     self._pass_on(self._raw)
             except (*LOST, psycopg.InternalError) as error:
-                log.warning("wake-ups from other servers are late: %s", str(error).strip())
+                log.warning("wake-ups from other servers are late: %s", said(error))
                 self._connect_again()
 
     def _connect_again(self) -> None:

@@ -16,13 +16,16 @@ _JSON_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 class Statement(NamedTuple):
-    """SQL for psycopg, and what its parameters are."""
+    """SQL with its parameters by name as psycopg wants them, and by number as PostgreSQL does."""
 
     text: bytes
+    numbered: bytes
+    names: tuple[str, ...]
     takes_rows: bool
     json_parameters: frozenset[str]
     list_parameters: frozenset[str]
     prepare: bool | None
+    writes: bool
 
     def values(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters as PostgreSQL takes them: lists as arrays, and no character NUL."""
@@ -37,7 +40,7 @@ class Statement(NamedTuple):
 
     def _value(self, name: str, text: str) -> Any:
         if name in self.list_parameters:
-            return [_clean(one) if isinstance(one, str) else one for one in codec.load(text)]
+            return _array(text)
         return _clean_json(text) if name in self.json_parameters else _clean(text)
 
 
@@ -54,13 +57,29 @@ def statement(sql: str) -> Statement:
     takes_rows = set(_PARAMETER.findall(plain)) == {"rows"}
     # Prepared while a table is empty, an update by rows would for ever read the table for each row.
     joins_rows = plain.startswith("UPDATE") and bool(_JSON_PARAMETER.search(plain))
+    names = tuple(dict.fromkeys(_PARAMETER.findall(plain)))
     return Statement(
+        numbered=_PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", plain).encode(),
+        names=names,
         text=_PARAMETER.sub(r"%(\1)s", plain.replace("%", "%%")).encode(),
         takes_rows=takes_rows,
         json_parameters=frozenset(_JSON_PARAMETER.findall(plain)),
         list_parameters=frozenset(_LIST_PARAMETER.findall(plain)),
         prepare=False if joins_rows else None,
+        writes=plain.startswith(("INSERT", "UPDATE", "DELETE")),
     )
+
+
+def _array(text: str) -> str:
+    """A JSON list as PostgreSQL writes an array; most look the same but for the brackets."""
+    if "\\" not in text:
+        return "{" + text[1:-1] + "}"
+    return "{" + ",".join("NULL" if one is None else _quoted(one) for one in codec.load(text)) + "}"
+
+
+def _quoted(value: Any) -> str:
+    text = _clean(str(value)).replace("\\", r"\\").replace('"', r"\"")
+    return f'"{text}"'
 
 
 def _clean(text: str) -> str:

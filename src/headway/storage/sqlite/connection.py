@@ -36,8 +36,14 @@ _LOST = (
 class SqliteConnection:
     """Named queries on a `sqlite3` connection; rows come back as dictionaries."""
 
+    beside = False
+    repeats = True
+
     def __init__(self, raw: sqlite3.Connection) -> None:
         self.raw = raw
+
+    def alone(self) -> None:
+        """SQLite has one writer at a time."""
 
     def all(self, name: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a named query."""
@@ -131,7 +137,7 @@ class SqliteSession:
         self._raw = connect(self._path, durable=self._durable)
         self._connection = SqliteConnection(self._raw)
 
-    def begin(self) -> None:
+    def begin(self, *, beside: bool = False) -> None:
         """Become the only writer; another process that writes is waited for."""
         give_up = time.monotonic() + GIVE_UP_AFTER_S
         while True:
@@ -180,6 +186,10 @@ class SqliteSession:
         return isinstance(error, sqlite3.DatabaseError) and any(
             word in str(error).lower() for word in _LOST
         )
+
+    def must_repeat(self, error: Exception) -> bool:
+        """Nobody gets in the way of the only writer."""
+        return False
 
     def close(self) -> None:
         """Close the connection."""

@@ -19,10 +19,12 @@ BACKUP_PAGES = 1000
 class SqliteDatabase:
     """The file, its readers and its socket."""
 
+    parallel = False
+
     def __init__(self, path: Path, clock: Clock, *, durable: bool = True) -> None:
         self.url = f"sqlite:///{path}"
         self.path = path
-        self._clock = clock
+        self.clock = clock
         self._durable = durable
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
@@ -49,7 +51,7 @@ class SqliteDatabase:
 
     def session(self) -> SqliteSession:
         """The one connection for writing."""
-        return SqliteSession(self.path, self._clock, self._datagrams, durable=self._durable)
+        return SqliteSession(self.path, self.clock, self._datagrams, durable=self._durable)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -60,7 +62,7 @@ class SqliteDatabase:
             raw = connect(self.path, durable=self._durable, read_only=True)
         try:
             raw.execute("BEGIN")
-            yield Transaction(SqliteConnection(raw), moments.cut(self._clock.now()))
+            yield Transaction(SqliteConnection(raw), moments.cut(self.clock.now()))
         except sqlite3.OperationalError as error:
             raise errors.Unavailable(f"the database cannot be read: {error}") from error
         finally:

@@ -3,17 +3,40 @@
 -- REFERENCES: the checks would lock and write rows of lanes at each submit.
 -- In the hot tables, words are checked with OR: for every row, SQLite builds a table of an IN list.
 
-CREATE TABLE counters (
-    name  TEXT COLLATE "C" PRIMARY KEY,
-    value BIGINT NOT NULL
+-- In SQLite these are rows of a table. Here a row would stay locked until the end of the transaction,
+-- and submits would wait for each other's commits.
+CREATE SEQUENCE job_numbers;
+CREATE SEQUENCE positions;
+CREATE SEQUENCE payload_ids;
+
+-- Take so many of each; answers the last of each. The lock makes them follow each other without gaps;
+-- it is held for this moment only.
+CREATE FUNCTION take_numbers(jobs BIGINT, positions BIGINT, payloads BIGINT)
+RETURNS TABLE (name TEXT, value BIGINT) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_advisory_lock(4929, 1);
+    RETURN QUERY SELECT wanted.name, CASE WHEN wanted.count > 0
+        THEN setval(wanted.counter, nextval(wanted.counter) + wanted.count - 1) ELSE 0 END
+    FROM (VALUES ('job', CAST('job_numbers' AS regclass), jobs),
+        ('position', 'positions', positions),
+        ('payload', 'payload_ids', payloads)) AS wanted (name, counter, count);
+    PERFORM pg_advisory_unlock(4929, 1);
+END $$;
+
+-- The number of each writer's last commit: tells whether a commit took place whose answer was lost.
+CREATE TABLE writers (
+    name    TEXT COLLATE "C" PRIMARY KEY,
+    commits BIGINT NOT NULL,
+    at      TIMESTAMP WITH TIME ZONE NOT NULL DEFAULT clock_timestamp()
 );
 
-INSERT INTO counters (name, value) VALUES ('job', 0), ('position', 0), ('payload', 0);
-
 -- How many jobs ever ended in which status; survives the garbage collector.
+-- Each writer has its own part of the sum, so that nobody waits for the commit of another.
 CREATE TABLE totals (
-    status TEXT COLLATE "C" PRIMARY KEY,
-    count  BIGINT NOT NULL
+    status TEXT COLLATE "C" NOT NULL,
+    part   BIGINT NOT NULL,
+    count  BIGINT NOT NULL,
+    PRIMARY KEY (status, part)
 );
 
 -- Small things that are set once, such as the default webhook secret.
@@ -379,4 +402,5 @@ CREATE TABLE tokens (
 ALTER TABLE jobs SET (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 ALTER TABLE runs SET (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 ALTER TABLE leases SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-ALTER TABLE counters SET (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+ALTER TABLE totals SET (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+ALTER TABLE writers SET (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);

@@ -20,3 +20,9 @@ SELECT coalesce(min(seq), 0) AS first, coalesce(max(seq), 0) AS last FROM events
 -- name: last_event
 -- When the last thing happened.
 SELECT at FROM events ORDER BY seq DESC LIMIT 1;
+
+-- name: event_writers
+-- Transactions that may have taken numbers for lines of history and have not ended.
+SELECT virtualtransaction AS writer FROM pg_locks
+WHERE locktype = 'relation' AND relation = CAST('events' AS regclass) AND mode = 'RowExclusiveLock'
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database());

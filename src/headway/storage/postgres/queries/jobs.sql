@@ -1,8 +1,6 @@
 -- name: allocate
 -- Take so many numbers of each counter; answers the last of each.
-UPDATE counters SET value = value + CASE name
-    WHEN 'job' THEN CAST(:jobs AS bigint) WHEN 'position' THEN :positions ELSE :payloads END
-RETURNING name, value;
+SELECT name, value FROM take_numbers(:jobs, :positions, :payloads);
 
 -- name: lane_by_key
 -- The lane with this key.
@@ -112,11 +110,25 @@ WITH RECURSIVE found (lane_id) AS (
 SELECT lanes.* FROM found JOIN lanes USING (lane_id);
 
 -- name: lane_heads
--- The first jobs of a lane, in order.
+-- The first jobs of a lane behind a place in the queue, in order.
 SELECT number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, generation, gated,
     dedup_key, created_at, queued_at, limited_since, waited_on
-FROM jobs WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL
-ORDER BY priority DESC, position, number LIMIT :count OFFSET :skip;
+FROM jobs WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL AND priority <= :priority
+AND (priority < :priority OR position > :position OR (position = :position AND number > :number))
+ORDER BY priority DESC, position, number LIMIT :count;
+
+-- name: hold_ready_jobs
+-- Those of these jobs that may start and that nobody else is about to take. Found by number first:
+-- PostgreSQL would rather read every job that is ready.
+SELECT number FROM (
+    SELECT number, status, due_at FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[]))
+    FOR NO KEY UPDATE SKIP LOCKED) held
+WHERE status = 'QUEUED' AND due_at IS NULL;
+
+-- name: hold_jobs
+-- Wait until nobody else changes these jobs. All who do this go by number, so nobody waits in a circle.
+SELECT number FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[])) ORDER BY number
+FOR NO KEY UPDATE;
 
 -- name: starved_jobs
 -- Jobs that a full limit has kept waiting since before a moment, the longest first.
@@ -260,12 +272,12 @@ GROUP BY l.queue, w.status, coalesce(w.wait_kind, 'ready');
 
 -- name: totals
 -- How many jobs ever ended in which status.
-SELECT status, count FROM totals;
+SELECT status, CAST(sum(count) AS bigint) AS count FROM totals GROUP BY status;
 
 -- name: add_to_total
 -- More jobs ended in this status.
-INSERT INTO totals (status, count) VALUES (:status, :count)
-ON CONFLICT (status) DO UPDATE SET count = totals.count + excluded.count;
+INSERT INTO totals (status, part, count) VALUES (:status, pg_backend_pid() % 1000, :count)
+ON CONFLICT (status, part) DO UPDATE SET count = totals.count + excluded.count;
 
 -- name: rewind_job
 -- A new generation of a job: as if it had just been submitted.

@@ -2,6 +2,10 @@
 -- Every limit that is defined.
 SELECT name, size, rate FROM limits ORDER BY name;
 
+-- name: hold_limits
+-- Wait until nobody else takes from these limits. All go by name, so nobody waits in a circle.
+SELECT name FROM limits WHERE name = ANY (CAST(:names AS text[])) ORDER BY name FOR NO KEY UPDATE;
+
 -- name: put_limit
 -- Define or change a limit.
 INSERT INTO limits (name, size, rate) VALUES (:name, :size, :rate)

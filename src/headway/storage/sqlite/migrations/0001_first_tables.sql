@@ -10,8 +10,10 @@ INSERT INTO counters (name, value) VALUES ('job', 0), ('position', 0), ('payload
 
 -- How many jobs ever ended in which status; survives the garbage collector.
 CREATE TABLE totals (
-    status TEXT PRIMARY KEY,
-    count  INTEGER NOT NULL
+    status TEXT NOT NULL,
+    part   INTEGER NOT NULL,
+    count  INTEGER NOT NULL,
+    PRIMARY KEY (status, part)
 ) WITHOUT ROWID;
 
 -- Small things that are set once, such as the default webhook secret.

@@ -107,11 +107,21 @@ WITH RECURSIVE found (lane_id) AS (
 SELECT lanes.* FROM found JOIN lanes USING (lane_id);
 
 -- name: lane_heads
--- The first jobs of a lane, in order.
+-- The first jobs of a lane behind a place in the queue, in order.
 SELECT number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, generation, gated,
     dedup_key, created_at, queued_at, limited_since, waited_on
-FROM jobs WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL
-ORDER BY priority DESC, position, number LIMIT :count OFFSET :skip;
+FROM jobs WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL AND priority <= :priority
+AND (priority < :priority OR position > :position OR (position = :position AND number > :number))
+ORDER BY priority DESC, position, number LIMIT :count;
+
+-- name: hold_ready_jobs
+-- Those of these jobs that may start: nobody else is about to take one.
+SELECT number FROM jobs
+WHERE number IN (SELECT value FROM json_each(:numbers)) AND status = 'QUEUED' AND due_at IS NULL;
+
+-- name: hold_jobs
+-- Nobody else changes these jobs.
+SELECT number FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers)) ORDER BY number;
 
 -- name: starved_jobs
 -- Jobs that a full limit has kept waiting since before a moment, the longest first.
@@ -251,12 +261,12 @@ GROUP BY l.queue, w.status, coalesce(w.wait_kind, 'ready');
 
 -- name: totals
 -- How many jobs ever ended in which status.
-SELECT status, count FROM totals;
+SELECT status, sum(count) AS count FROM totals GROUP BY status;
 
 -- name: add_to_total
 -- More jobs ended in this status.
-INSERT INTO totals (status, count) VALUES (:status, :count)
-ON CONFLICT (status) DO UPDATE SET count = totals.count + excluded.count;
+INSERT INTO totals (status, part, count) VALUES (:status, 0, :count)
+ON CONFLICT (status, part) DO UPDATE SET count = totals.count + excluded.count;
 
 -- name: rewind_job
 -- A new generation of a job: as if it had just been submitted.

@@ -2,6 +2,10 @@
 -- Every limit that is defined.
 SELECT name, size, rate FROM limits ORDER BY name;
 
+-- name: hold_limits
+-- Nobody else takes from these limits.
+SELECT name FROM limits WHERE name IN (SELECT value FROM json_each(:names)) ORDER BY name;
+
 -- name: put_limit
 -- Define or change a limit.
 INSERT INTO limits (name, size, rate) VALUES (:name, :size, :rate)

@@ -1,0 +1,32 @@
+"""One clock for all who share a database."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+from headway.storage.store import Clock
+
+STEP = timedelta(milliseconds=250)
+
+
+class SharedClock:
+    """The database's clock: servers whose own clocks differ agree on what is due and what is late.
+
+    It is read every so often; in between, time passes here. The answer takes a while, so what seems
+    to be behind is believed only when it is far behind.
+    """
+
+    def __init__(self, own: Clock) -> None:
+        self._own = own
+        self._said: tuple[datetime, float] | None = None
+
+    def now(self) -> datetime:
+        """The current moment, in UTC; this machine's as long as the database has not been asked."""
+        if self._said is None:
+            return self._own.now()
+        moment, at = self._said
+        return moment + timedelta(seconds=time.monotonic() - at)
+
+    def agree(self, theirs: datetime) -> None:
+        """The database has just said what time it is."""
+        if self._said is None or not timedelta() <= self.now() - theirs < STEP:
+            self._said = theirs.astimezone(UTC), time.monotonic()

@@ -1,0 +1,157 @@
+"""Statements on their way: those nobody waits for go along with the next one that somebody does.
+
+A round trip costs a writer more than most statements do. So here a statement whose answer is not
+needed is only sent, and its error, if there is one, is raised by the next statement that waits.
+"""
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import psycopg
+from psycopg import generators
+from psycopg.abc import PQGen
+from psycopg.adapt import Transformer
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGconn, PGresult
+
+from headway.storage.postgres.connection import PostgresConnection, RawConnection
+from headway.storage.postgres.statements import Statement, named, statement
+from headway.storage.transaction import Row
+
+T = TypeVar("T")
+Values = Sequence[Any]
+
+_FAILED = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
+_TYPES = {int: 20, bool: 16, float: 701}
+
+
+class _Sent(NamedTuple):
+    """A statement that is on its way, and under which key it is prepared, if it is."""
+
+    commands: tuple[Callable[[], None], ...]
+    prepares: tuple[bytes, tuple[int, ...]] | None = None
+    text: bytes | None = None
+
+
+class WireConnection(PostgresConnection):
+    """Named queries that share their round trips."""
+
+    def __init__(self, raw: RawConnection) -> None:
+        super().__init__(raw)
+        self._sent: list[_Sent] = []
+        self._names: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
+        self._numbers = itertools.count()
+        self._transformer = Transformer(raw)
+
+    def all(self, name: str, params: Mapping[str, Any]) -> Sequence[Row]:
+        """All rows of a named query."""
+        return self._dictionaries(self._ask(named(name), params))
+
+    def tuples(self, name: str, params: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
+        """All rows of a named query, their values in the order of the columns."""
+        return self._load(self._ask(named(name), params), tuple)
+
+    def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
+        """All rows of a query that was put together from filters."""
+        return self._dictionaries(self._ask(statement(sql), params))
+
+    def run(self, name: str, params: Mapping[str, Any]) -> int:
+        """Run a statement; answers how many rows it touched."""
+        return self._ask(named(name), params).command_tuples or 0
+
+    def many(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Send a statement for many rows at once: as one array if it takes `:rows`."""
+        found = named(name)
+        self.wrote = True
+        for values in [found.rows(rows)] if found.takes_rows else map(found.values, rows):
+            self._send(found, values)
+
+    def put(self, sql: str, params: Mapping[str, Any]) -> None:
+        """Send a statement that is not a named query."""
+        found = statement(sql)
+        self._send(found, found.values(params))
+
+    def send(self, text: bytes) -> None:
+        """Send a statement without parameters."""
+        run = partial(self.raw.pgconn.send_query_params, text, None)
+        self._sent.append(_Sent((run,), text=text))
+
+    def flush(self) -> PGresult | None:
+        """Wait for the answers to all that was sent; the last one, or the first error."""
+        sent, self._sent = self._sent, []
+        if not sent:
+            return None
+        pgconn = self.raw.pgconn
+        commands = deque(command for one in sent for command in one.commands)
+        commands.append(pgconn.pipeline_sync)
+        pgconn.enter_pipeline_mode()
+        answers = self.raw.wait(_exchange(pgconn, commands))
+        pgconn.exit_pipeline_mode()
+        for answer in answers:
+            if answer.status in _FAILED:
+                for one in sent:  # whether these were prepared is not known
+                    self._names.pop(one.prepares, None)  # type: ignore[arg-type]
+                raise psycopg.errors.error_from_result(answer)
+        return answers[-2]
+
+    def forget(self) -> None:
+        """What was not waited for yet is not sent at all."""
+        self._sent.clear()
+
+    def forget_from(self, text: bytes) -> bool:
+        """Forget this statement and all behind it; False if it is on its way already."""
+        for place, one in enumerate(self._sent):
+            if one.text == text:
+                del self._sent[place:]
+                return True
+        self._sent.clear()
+        return False
+
+    def _ask(self, found: Statement, params: Mapping[str, Any]) -> PGresult:
+        self.wrote = self.wrote or found.writes
+        self._send(found, found.rows([params]) if found.takes_rows else found.values(params))
+        answer = self.flush()
+        assert answer is not None
+        return answer
+
+    def _send(self, found: Statement, params: Mapping[str, Any]) -> None:
+        given = [params[name] for name in found.names]
+        types = tuple(_TYPES.get(type(value), 0) for value in given)
+        values = [None if value is None else str(value).encode() for value in given]
+        pgconn = self.raw.pgconn
+        if found.prepare is False:
+            run = partial(pgconn.send_query_params, found.numbered, values, types)
+            self._sent.append(_Sent((run,)))
+            return
+        key = (found.numbered, types)
+        if key in self._names:
+            run = partial(pgconn.send_query_prepared, self._names[key], values)
+            self._sent.append(_Sent((run,)))
+            return
+        name = self._names[key] = b"headway_%d" % next(self._numbers)
+        prepare = partial(pgconn.send_prepare, name, found.numbered, types)
+        run = partial(pgconn.send_query_prepared, name, values)
+        self._sent.append(_Sent((prepare, run), key))
+
+    def _dictionaries(self, answer: PGresult) -> list[Row]:
+        names = [(answer.fname(place) or b"").decode() for place in range(answer.nfields)]
+        return self._load(answer, lambda values: dict(zip(names, values, strict=True)))
+
+    def _load(self, answer: PGresult, make: Callable[[Values], T]) -> list[T]:
+        if not answer.ntuples:
+            return []
+        self._transformer.set_pgresult(answer)
+        return self._transformer.load_rows(0, answer.ntuples, make)
+
+
+def _exchange(pgconn: PGconn, commands: "deque[Callable[[], None]]") -> "PQGen[list[PGresult]]":
+    """Send all commands and wait for the answer to each; the last one is a sync."""
+    results = yield from generators.pipeline_communicate(pgconn, commands)
+    answers = [found[-1] for found in results]
+    yield from generators.send(pgconn)  # a large statement leaves in several pieces
+    while not answers or answers[-1].status != ExecStatus.PIPELINE_SYNC:
+        answers.append((yield from generators.fetch_many(pgconn))[-1])
+    return answers
