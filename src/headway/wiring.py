@@ -25,7 +25,7 @@ from headway.scheduler.scheduler import Rules, Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
 from headway.storage.store import Clock, Database, Store
-from headway.storage.transaction import Connection, Transaction
+from headway.storage.transaction import Borrowed, Transaction
 from headway.workspace import Workspace, plugins
 
 if TYPE_CHECKING:
@@ -195,11 +195,14 @@ def _make_token(path: Path) -> str:
 def submit_on(app: "App", connection: Any, request: BatchJobRequest) -> Job:
     """Submit in the transaction of a connection the caller owns."""
     scheduler = _detached(app)
-    tx = Transaction(_borrow(connection), moments.cut(scheduler.clock.now()))
-    return submit.submit_in(scheduler, tx, request)
+    borrowed = _borrow(connection)
+    tx = Transaction(borrowed, moments.cut(scheduler.clock.now()))
+    job = submit.submit_in(scheduler, tx, request)
+    borrowed.tell(tx.wakes)
+    return job
 
 
-def _borrow(connection: Any) -> Connection:
+def _borrow(connection: Any) -> Borrowed:
     if isinstance(connection, sqlite3.Connection):
         from headway.storage.sqlite.connection import SqliteConnection
 

@@ -50,6 +50,19 @@ BAD_JOBS: dict[str, tuple[Any, int, str]] = {
         "",
     ),
     "an unknown artifact": ({"job_type": "x", "needs": ["nonsense"]}, 422, ""),
+    "a long key": ({"job_type": "x", "unique_key": "k" * 201}, 422, "unique_key"),
+    "a long tag": ({"job_type": "x", "tags": ["t" * 201]}, 422, "tags"),
+    "too many words": (
+        {"job_type": "x", "requires": [f"{n:0200}" for n in range(10)]},
+        422,
+        "requires",
+    ),
+    "a long artifact": ({"job_type": "x", "needs": ["file:" + "f" * 2000]}, 422, ""),
+    "a long branch": (
+        {"job_type": "x", "pinned_head": {"branch": "b" * 201, "commit": "c"}},
+        422,
+        "pinned_head",
+    ),
     "large params": ({"job_type": "x", "params": {"text": "x" * 1024 * 1024}}, 413, ""),
 }
 

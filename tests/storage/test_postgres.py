@@ -9,6 +9,7 @@ import pytest
 from tests.helpers import MovableClock, claim, submit
 from tests.storage.conftest import scheduler_on
 
+import headway
 from headway.domain import errors
 from headway.domain.requests import JobRequest
 from headway.scheduler import submit as submitting
@@ -216,3 +217,22 @@ def test_a_statement_larger_than_all_buffers_on_its_way_is_sent(store: Store) ->
     text = "x" * 20_000_000
     store.write(lambda tx: tx.put("set_fact", name="large", value=text))
     assert store.read(lambda tx: tx.value("fact", name="large")) == text
+
+
+def test_workers_wake_when_somebody_else_commits_what_was_submitted_on_his_connection(
+    store: Store, empty_postgres: str, tmp_path: Path
+) -> None:
+    app = headway.App(db=empty_postgres, data=str(tmp_path))
+
+    @app.job
+    def mail(to: str) -> None: ...
+
+    woken = threading.Event()
+    mail.submit(to="a")
+    with psycopg.connect(empty_postgres) as connection:
+        mail.submit_on(connection, to="b")
+        store.wakeups.listen(READY, woken.set)
+        assert not woken.is_set()
+        connection.commit()
+    assert woken.wait(PATIENCE_S)
+    app.close()

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import msgspec
 
 from headway.domain import errors
+from headway.domain.jobs import LONGEST_KEY
 
 
 class _Basic(msgspec.Struct, frozen=True, tag_field="probe"):
@@ -96,7 +97,7 @@ def parse(text: str, known: Kinds | None = None) -> Artifact:
     try:
         return _parse(text, known or BUILT_IN)
     except _Unreadable as problem:
-        raise errors.InvalidArtifact(text, str(problem)) from None
+        raise errors.InvalidArtifact(text[:200], str(problem)) from None
 
 
 class _Unreadable(Exception):
@@ -104,7 +105,10 @@ class _Unreadable(Exception):
 
 
 def _parse(text: str, known: Kinds) -> Artifact:
-    kind, key = _split(_without_control_characters(text), "kind", "key")
+    text = _without_control_characters(text)
+    if (size := len(text.encode())) > LONGEST_KEY:
+        raise _Unreadable(f"it has {size} bytes, more than {LONGEST_KEY}")
+    kind, key = _split(text, "kind", "key")
     if kind in GENERIC:
         basic = GENERIC[kind](key)
         return Artifact(name=":".join((kind, *msgspec.structs.astuple(basic))), probe=(basic,))

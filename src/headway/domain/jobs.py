@@ -111,6 +111,10 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tags: tuple[str, ...] = ()
 
 
+LONGEST_KEY = 2000
+"""Bytes of what is looked up as a whole: no index of PostgreSQL takes much more."""
+
+
 class Lane(msgspec.Struct, frozen=True, kw_only=True):
     """What jobs have in common that can start under the same conditions."""
 

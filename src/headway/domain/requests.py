@@ -11,6 +11,7 @@ import msgspec
 from headway.domain import errors, priorities
 from headway.domain.jobs import (
     DEFAULT_QUEUE,
+    LONGEST_KEY,
     Lane,
     Lock,
     Mode,
@@ -183,6 +184,9 @@ def check(request: JobRequest) -> None:
             )
     for lock in request.locks or ():
         check_name("locks", lock if isinstance(lock, str) else lock.key)
+    if request.pinned_head is not None:
+        check_name("pinned_head", request.pinned_head.branch)
+        check_name("pinned_head", request.pinned_head.commit)
 
 
 def check_terms(
@@ -224,13 +228,28 @@ def lane_of(request: JobRequest, template: Template | None) -> Lane:
         if request.cost_units is not None
         else (template.cost_units if template else None)
     )
-    return Lane(
+    lane = Lane(
         queue=request.queue or (template.queue if template else None) or DEFAULT_QUEUE,
         job_type=template.job_type if template else str(request.job_type),
         cost_units=1 if cost is None else cost,
         requires=tuple(sorted({*requires, *flags})),
         limits=dict(sorted(limits.items())),
     )
+    _check_size(lane)
+    return lane
+
+
+def _check_size(lane: Lane) -> None:
+    if not lane.requires and not lane.limits:
+        return
+    words = (lane.queue, lane.job_type, *lane.requires, *lane.limits)
+    size = sum(len(word.encode()) + 12 for word in words)
+    if size > LONGEST_KEY:
+        raise errors.InvalidRequest(
+            "requires",
+            f"queue, job_type, requires and limits are {size} bytes together,"
+            f" more than {LONGEST_KEY}: use fewer or shorter words",
+        )
 
 
 def locks_of(

@@ -66,6 +66,13 @@ class Connection(Protocol):
         """Run a statement for many rows at once."""
 
 
+class Borrowed(Connection, Protocol):
+    """A connection that belongs to somebody else, who will commit."""
+
+    def tell(self, topics: set[str]) -> None:
+        """Wake those who wait for these topics at the commit, where the database can."""
+
+
 class Transaction:
     """Handed to every storage function."""
 

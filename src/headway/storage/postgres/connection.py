@@ -131,6 +131,11 @@ class BorrowedConnection(PostgresConnection):
             self.raw.execute(TURN)
             self.beside = False
 
+    def tell(self, topics: set[str]) -> None:
+        """Wake everybody who waits for these topics when the transaction is committed."""
+        message = " ".join(["submit_on", *sorted(topics)])
+        self.raw.execute("SELECT pg_notify(%s, %s)", [CHANNEL, message])
+
 
 def _refuse_without_transaction(raw: RawConnection) -> None:
     if raw.autocommit and raw.info.transaction_status is TransactionStatus.IDLE:

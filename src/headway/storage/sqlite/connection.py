@@ -45,6 +45,9 @@ class SqliteConnection:
     def alone(self) -> None:
         """SQLite has one writer at a time."""
 
+    def tell(self, topics: set[str]) -> None:
+        """Nobody learns when a transaction of somebody else is committed: workers look by then."""
+
     def all(self, name: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a named query."""
         statement = _statements()[name]
