@@ -1,6 +1,7 @@
 """`script/bench [--quick] [section …]`: prints figures and ratios, never judges."""
 
 import argparse
+import contextlib
 from collections.abc import Callable
 
 from bench import (
@@ -11,8 +12,11 @@ from bench import (
     huey_peer,
     latency,
     memory,
+    postgres,
+    postgres_peers,
     recovery,
     remote,
+    servers,
     submit,
 )
 
@@ -22,14 +26,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="script/bench", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
     parser.add_argument("--quick", action="store_true", help="a tenth of the jobs")
-    parser.add_argument("--db", help="postgresql://… instead of a fresh SQLite file")
+    parser.add_argument("--store", choices=["sqlite", "postgres"], default="sqlite")
+    parser.add_argument("--db", help="postgresql://…: a server that is there already")
     given = parser.parse_args()
     unknown = [name for name in given.sections if name not in SECTIONS]
     if unknown:
         parser.error(f"there is no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
-    for name in given.sections or [name for name in SECTIONS if name != "peers"]:
-        print(f"\n{name}", flush=True)
-        SECTIONS[name](10 if given.quick else 1, given.db)
+    names = given.sections or [name for name in SECTIONS if name not in ASKED_FOR]
+    with contextlib.ExitStack() as stack:
+        db = given.db
+        if given.store == "postgres" and db is None:
+            db = stack.enter_context(postgres.server())
+        for name in names:
+            print(f"\n{name}", flush=True)
+            SECTIONS[name](10 if given.quick else 1, db)
 
 
 def _say(what: str, figure: str, ratio: str = "") -> None:
@@ -111,11 +121,49 @@ def _remote(shrink: int, db: str | None) -> None:
     _say("heartbeats of 10,000 leases", f"{took:,.0f} ms", f"{commits:.1f} transactions a round")
 
 
+def _servers(shrink: int, db: str | None) -> None:
+    if db is None:
+        return _say("several servers are measured with", "--store postgres")
+    for limited in (True, False):
+        one = servers.drain(30_000 // shrink, 1, 200, db, limited=limited)
+        two = servers.drain(30_000 // shrink, 2, 200, db, limited=limited)
+        what = "one limit for all" if limited else "no limit"
+        _say(f"1 server, {what}", f"{one:,.0f}/s")
+        _say(f"2 servers, {what}", f"{two:,.0f}/s", f"{two / one:.2f}x")
+    return None
+
+
+def _dead(shrink: int, db: str | None) -> None:
+    if db is None:
+        return _say("a dead backlog is measured with", "--store postgres")
+    dead = 1_000_000 // shrink
+    few = servers.drain_beside_the_dead(20_000 // shrink, 1000, db)
+    many = servers.drain_beside_the_dead(20_000 // shrink, dead, db)
+    _say("drain beside 1,000 that ended", f"{few:,.0f}/s")
+    _say(f"beside {dead:,}", f"{many:,.0f}/s", f"{many / few:.2f}x")
+    return None
+
+
 def _peers(shrink: int, db: str | None) -> None:
+    if db is not None:
+        return _postgres_peers(shrink, db)
     peer = huey_peer.drain(20_000 // shrink)
     ours, _ = drain.drain(60_000 // shrink, 100)
     _say("Huey on SQLite, 4 threads", f"{peer:,.0f}/s")
     _say("Headway, 100 slots", f"{ours:,.0f}/s", f"{ours / peer:.1f}x")
+    return None
+
+
+def _postgres_peers(shrink: int, db: str) -> None:
+    with postgres_peers.installed() as peers:
+        slow = peers.drain(postgres_peers.PROCRASTINATE, db, 3000 // shrink)
+        _say("Procrastinate, 100 at once", f"{slow:,.0f}/s")
+        for slots in (100, 1000):  # side by side in time, for the machine may be busy
+            quick = peers.drain(postgres_peers.PGQUEUER, db, 30_000 // shrink)
+            ours, _ = drain.drain(30_000 // shrink, slots, db)
+            _say("PgQueuer, batches of 100", f"{quick:,.0f}/s")
+            ratio = f"{ours / slow:.1f}x Procrastinate, {ours / quick:.2f}x PgQueuer"
+            _say(f"Headway, {slots} slots", f"{ours:,.0f}/s", ratio)
 
 
 SECTIONS: dict[str, Callable[[int, str | None], None]] = {
@@ -128,8 +176,12 @@ SECTIONS: dict[str, Callable[[int, str | None], None]] = {
     "memory": _memory,
     "recovery": _recovery,
     "remote": _remote,
+    "servers": _servers,
+    "dead": _dead,
     "peers": _peers,
 }
+ASKED_FOR = ("servers", "dead", "peers")
+"""Sections that run only when they are named."""
 
 if __name__ == "__main__":
     main()

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import headway
+from bench import postgres
 from headway import collector, wiring, worker_wiring
 from headway.client.client import Client
 from headway.client.transport import LocalTransport as ClientTransport
@@ -32,13 +33,20 @@ def stamp(sent: float) -> float:
 
 
 @contextmanager
-def bed(db: str | None = None, capacity: int = 1_000_000) -> Iterator[Scheduler]:
-    """A scheduler on a fresh store."""
+def bed(
+    db: str | None = None, capacity: int | None = 1_000_000, *, fresh: bool = True
+) -> Iterator[Scheduler]:
+    """A scheduler on a fresh store, or on one that another process has filled."""
+    if db is not None and fresh:
+        with postgres.database(db) as url, bed(url, capacity, fresh=False) as scheduler:
+            yield scheduler
+        return
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as folder:
         settings = Settings(data=str(Path(folder) / "data"), db=db, workspace=folder)
         store = wiring.open_store(settings)
         scheduler = wiring.build_scheduler(settings, store, app)
-        store.write(lambda tx: tx.do("put_limit", name="capacity", size=capacity, rate=None))
+        if capacity is not None:
+            store.write(lambda tx: tx.do("put_limit", name="capacity", size=capacity, rate=None))
         app.client = Client(ClientTransport(scheduler))
         collector.calm()
         try:

@@ -10,7 +10,7 @@ from headway.domain import moments
 from headway.domain.errors import HeadwayError
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.store import Store
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import Manner, Transaction
 
 WRITTEN = "last_checked"
 """The fact that is written to see whether writing works."""
@@ -67,7 +67,7 @@ def _try_to_write(store: Store) -> list[str]:
     def work(tx: Transaction) -> int:
         return tx.do("put_fact", name=WRITTEN, value=moments.show(tx.now))
 
-    writing: Future[int] = store.write_later(work)
+    writing: Future[int] = store.write_later(work, Manner.BESIDE)
     try:
         writing.result(WAIT_S)
     except TimeoutError:
