@@ -9,8 +9,10 @@ CREATE TABLE counters (
 ) WITHOUT ROWID;
 
 CREATE TABLE totals (
-    status TEXT PRIMARY KEY,
-    count  INTEGER NOT NULL
+    status TEXT NOT NULL,
+    part   INTEGER NOT NULL,
+    count  INTEGER NOT NULL,
+    PRIMARY KEY (status, part)
 ) WITHOUT ROWID;
 
 CREATE TABLE facts (
