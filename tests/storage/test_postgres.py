@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -16,7 +17,7 @@ from headway.scheduler import submit as submitting
 from headway.storage import queries
 from headway.storage.postgres import statements
 from headway.storage.postgres.connection import BorrowedConnection
-from headway.storage.postgres.database import PostgresDatabase
+from headway.storage.postgres.database import MOST_READERS, PostgresDatabase
 from headway.storage.store import Store
 from headway.storage.transaction import EVENTS, READY, Transaction
 
@@ -236,3 +237,41 @@ def test_workers_wake_when_somebody_else_commits_what_was_submitted_on_his_conne
         connection.commit()
     assert woken.wait(PATIENCE_S)
     app.close()
+
+
+def test_who_finds_every_reader_busy_waits_for_one(store: Store) -> None:
+    begun, may_end = threading.Barrier(MOST_READERS + 1), threading.Event()
+
+    def read_long(tx: Transaction) -> None:
+        tx.rows("limits")
+        begun.wait(PATIENCE_S)
+        assert may_end.wait(PATIENCE_S)
+
+    with ThreadPoolExecutor(MOST_READERS + 1) as pool:
+        busy = [pool.submit(store.read, read_long) for _ in range(MOST_READERS)]
+        begun.wait(PATIENCE_S)
+        late = pool.submit(store.read, lambda tx: tx.rows("limits"))
+        assert not late.done()
+        may_end.set()
+        assert late.result(PATIENCE_S)
+        for one in busy:
+            one.result(PATIENCE_S)
+
+
+def test_a_database_that_takes_no_more_connections_is_unavailable_and_then_goes_on(
+    store: Store, empty_postgres: str, clock: MovableClock
+) -> None:
+    with psycopg.connect(empty_postgres, autocommit=True) as admin:
+        admin.execute("DROP ROLE IF EXISTS guest")
+        admin.execute("CREATE ROLE guest LOGIN CONNECTION LIMIT 1")
+        admin.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest")
+        url = empty_postgres.replace("//postgres@", "//guest@")
+        database = PostgresDatabase(url, clock)
+        with database.reading() as tx:
+            tx.rows("limits")
+            with pytest.raises(errors.Unavailable, match="too many connections"):
+                database.session()
+        with database.reading() as tx:
+            assert tx.rows("limits")
+        database.close()
+        admin.execute("DROP OWNED BY guest; DROP ROLE guest")
