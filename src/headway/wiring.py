@@ -10,6 +10,7 @@ import os
 import secrets
 import sqlite3
 import sys
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -221,4 +222,10 @@ def _detached(app: "App") -> Scheduler:
     transport = app.client.transport
     if isinstance(transport, LocalTransport):
         return transport.scheduler
-    return build_scheduler(app.settings, open_store(app.settings), app)
+    if app not in _DETACHED:
+        _DETACHED[app] = build_scheduler(app.settings, open_store(app.settings), app)
+    return _DETACHED[app]
+
+
+_DETACHED: "weakref.WeakKeyDictionary[App, Scheduler]" = weakref.WeakKeyDictionary()
+"""Schedulers of apps that talk to a server over HTTP, opened when they first need the database."""
