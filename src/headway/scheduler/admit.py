@@ -12,7 +12,7 @@ from headway.domain.states import JobStatus
 from headway.scheduler import lock_lines
 from headway.scheduler.facts import Facts, gather
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, jobs, records
+from headway.storage import codec, holds, jobs, records
 from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import DUE, READY, Transaction
@@ -40,7 +40,7 @@ def admit(
     """Look at these jobs' gates and record where they stand."""
     if not numbers:
         return Admitted([], [], set())
-    jobs.hold(tx, numbers)
+    holds.jobs(tx, numbers)
     waiting = [one for one in jobs.read(tx, numbers) if one.status in states.WAITING]
     if any(one.gated for one in waiting):
         tx.alone()

@@ -10,7 +10,7 @@ from headway.domain.jobs import Lane
 from headway.scheduler import dedup, settle, start
 from headway.scheduler.picking import MOST_PER_CLAIM, ClaimRequest, Picker, note_limited
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import limits, records, reservations
+from headway.storage import holds, limits, records, reservations
 from headway.storage.events import Chronicle
 from headway.storage.transaction import Transaction
 
@@ -22,7 +22,7 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     lanes = _open_lanes(tx, request)
     if not lanes:
         return []
-    limits.hold(tx, {name for lane in lanes.values() for name in scheduler.concurrency.uses(lane)})
+    holds.limits(tx, {name for lane in lanes.values() for name in scheduler.concurrency.uses(lane)})
     picked = Picker(scheduler, tx, request).pick(lanes)
     if picked.skipped:
         tx.alone()

@@ -13,7 +13,7 @@ from headway.domain.workers import Abilities
 from headway.scheduler import admit, dedup, starvation
 from headway.scheduler.facts import Facts
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, jobs, limits
+from headway.storage import codec, holds, jobs, limits
 from headway.storage.records import Head
 from headway.storage.transaction import Transaction
 
@@ -158,7 +158,7 @@ class Picker:
         in_vain = 0
         while page := list(itertools.islice(candidates, self._wanted << in_vain)):
             contested = [one.job.number for one in page if not self._uses_of(one)]
-            held = jobs.hold_ready(self._tx, contested) if contested else set()
+            held = holds.ready_jobs(self._tx, contested) if contested else set()
             ours = [one for one in page if one.job.number in held or self._uses_of(one)]
             in_vain = 0 if ours else min(in_vain + 1, 10)
             yield from ours

@@ -18,7 +18,7 @@ from headway.scheduler.endings import Ended
 from headway.scheduler.insert import insert
 from headway.scheduler.retry_jobs import retry_job
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records
+from headway.storage import holds, jobs, records
 from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import READY, Transaction
@@ -171,7 +171,7 @@ def _meet(tx: Transaction, chains: list[int], status: JobStatus) -> set[int]:
         return set()
     policies = records.listed(policy for policy in Policy if after.satisfies(status, policy))
     if tx.beside:
-        jobs.hold(tx, [row["job_number"] for row in tx.rows("dependents", chains=listed)])
+        holds.jobs(tx, [row["job_number"] for row in tx.rows("dependents", chains=listed)])
     lowered = tx.rows("lower_open_deps", chains=listed, policies=policies)
     tx.put("meet_dependencies", chains=listed, policies=policies)
     broken = {row["job_number"] for row in tx.rows("dependents", chains=listed)}

@@ -142,10 +142,7 @@ def submit_all(
 def _look_before_numbers_are_taken(
     tx: Transaction, wanted: Sequence[JobRequest], known: Templates, lane_ids: LaneIds
 ) -> None:
-    """Numbers stay taken when work begins again, so whether it must is found out first.
-
-    A job that waits for others or for locks must not miss that they end at this very moment.
-    """
+    """Whether nobody else may write is found out first: numbers stay taken when work is undone."""
     for request in wanted:
         template = known.find(request.template)
         lane_ids.find(requests.lane_of(request, template))

@@ -122,17 +122,6 @@ def read(tx: Transaction, numbers: Collection[int]) -> list[JobRecord]:
     return tx.values(JobRecord, "job_records", numbers=records.listed(numbers))
 
 
-def hold_ready(tx: Transaction, numbers: Collection[int]) -> set[int]:
-    """Those of these jobs that may start and that nobody else takes; they are ours from here on."""
-    return {row["number"] for row in tx.rows("hold_ready_jobs", numbers=records.listed(numbers))}
-
-
-def hold(tx: Transaction, numbers: Collection[int]) -> None:
-    """Wait until nobody else changes these jobs; whoever writes alone need not."""
-    if numbers and tx.beside:
-        tx.rows("hold_jobs", numbers=records.listed(numbers))
-
-
 def read_one(tx: Transaction, reference: str | int) -> JobRecord:
     """One job by number or id."""
     return read(tx, [find_number(tx, reference)])[0]

@@ -1,12 +1,12 @@
 """Limits and pauses as they are kept, and what is used of each limit now."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from headway.domain.gates.pause import Pause
 from headway.domain.jobs import Lane
 from headway.domain.limits import ConcurrencyPolicy, Limit, Room, read_rate
-from headway.storage import jobs, records
+from headway.storage import jobs
 from headway.storage.transaction import DUE, Transaction
 
 
@@ -31,12 +31,6 @@ def rooms(
         limit.name: _room(tx, limit, used.get(limit.name, 0), tuple(users.get(limit.name, ())))
         for limit in defined(tx)
     }
-
-
-def hold(tx: Transaction, names: Collection[str]) -> None:
-    """Wait until nobody else takes from these limits; whoever writes alone need not."""
-    if names and tx.beside:
-        tx.rows("hold_limits", names=records.listed(names))
 
 
 def _room(tx: Transaction, limit: Limit, used: int, users: tuple[tuple[str, int], ...]) -> Room:

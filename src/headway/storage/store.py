@@ -9,8 +9,9 @@ from typing import Protocol, TypeVar
 
 from headway.domain import errors
 from headway.storage.transaction import Manner, Transaction
+from headway.storage.units import Piece
 from headway.storage.wakeups import Wakeups
-from headway.storage.writer import Piece, Session, Writer
+from headway.storage.writer import Session, Writer
 
 T = TypeVar("T")
 Item = TypeVar("Item")

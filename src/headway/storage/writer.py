@@ -13,36 +13,18 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from headway.domain import errors
 from headway.storage.transaction import Manner, MustBeAlone, Transaction
+from headway.storage.units import Again, Piece, Refused, RefusedTogether, Unit, Waiting, Work, split
 
 T = TypeVar("T")
-Work = Callable[[Transaction], Any]
-Waiting = tuple["Work | Piece", "Future[Any]", Manner]
 
 MOST_PER_COMMIT = 500
 MOST_TRIES = 3
 
 log = logging.getLogger("headway.storage")
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Work that is done for many callers at once: their items go to one function together.
-
-    Where that fails, it is done for each item alone, so that one caller's bad item is its own.
-    """
-
-    together: Callable[[Transaction, Sequence[Any]], Sequence[Any]]
-    item: Any
-
-    def __call__(self, tx: Transaction) -> Any:
-        """Do it for this item alone."""
-        return self.together(tx, [self.item])[0]
 
 
 class Session(Protocol):
@@ -154,7 +136,7 @@ class Writer:
     def _write(self, batch: list[Waiting], tries: int = 1, *, apart: bool = False) -> None:
         """Do and commit the work; `apart` means that each caller's is done for itself."""
         beside = all(manner is not Manner.ALONE for _, _, manner in batch)
-        units = _units(batch, apart=apart)
+        units = split(batch, apart=apart)
         try:
             self._reopen_if_lost()
             self._session.begin(beside=beside)
@@ -170,12 +152,12 @@ class Writer:
         again = [
             (work, future, Manner.ALONE)
             for place, (work, future, _) in enumerate(batch)
-            if isinstance(answers[place], _Again) and not future.done()
+            if isinstance(answers[place], Again) and not future.done()
         ]
         if again:
             self._write(again, tries + 1)
         refused = [
-            one for place, one in enumerate(batch) if isinstance(answers[place], _RefusedTogether)
+            one for place, one in enumerate(batch) if isinstance(answers[place], RefusedTogether)
         ]
         if refused:
             self._write(refused, tries, apart=True)
@@ -183,16 +165,16 @@ class Writer:
     def _answer(self, batch: list[Waiting], answers: dict[int, Any], tries: int) -> None:
         for place, (_, future, _) in enumerate(batch):
             answer = answers[place]
-            if isinstance(answer, _Again):
+            if isinstance(answer, Again):
                 if tries >= MOST_TRIES:
                     future.set_exception(errors.Unavailable(f"others were quicker: {answer.error}"))
-            elif isinstance(answer, _Refused):
+            elif isinstance(answer, Refused):
                 future.set_exception(answer.error)
-            elif not isinstance(answer, _RefusedTogether):
+            elif not isinstance(answer, RefusedTogether):
                 self.writes += 1
                 future.set_result(answer)
 
-    def _run_all(self, units: "list[_Unit]") -> tuple[dict[int, Any], set[str]]:
+    def _run_all(self, units: list[Unit]) -> tuple[dict[int, Any], set[str]]:
         """Do every piece of work; answers by place in the batch. One alone needs no savepoint."""
         if len(units) == 1:
             transaction = self._session.transaction()
@@ -214,8 +196,8 @@ class Writer:
                 raise
             self._session.undo()
             if isinstance(error, MustBeAlone) or self._session.must_repeat(error):
-                return _Again(error)
-            return _Refused(error)
+                return Again(error)
+            return Refused(error)
         wakes |= transaction.wakes
         return answer
 
@@ -248,65 +230,3 @@ class Writer:
         if self._is_lost:
             self._session.reopen()
             self._is_lost = False
-
-
-@dataclass(frozen=True)
-class _Refused:
-    error: Exception
-
-
-@dataclass(frozen=True)
-class _Again:
-    error: Exception
-
-
-@dataclass(frozen=True)
-class _RefusedTogether:
-    """Somebody's item was refused: each is to be done for itself."""
-
-
-@dataclass(frozen=True)
-class _Unit:
-    """Work that is done in one go, and the places in the batch of those it is done for."""
-
-    places: list[int]
-    work: Work
-    shared: bool
-
-    def spread(self, answer: Any) -> dict[int, Any]:
-        """The answer of each."""
-        if not self.shared:
-            return {self.places[0]: answer}
-        if isinstance(answer, _Refused):
-            return dict.fromkeys(self.places, _RefusedTogether())
-        if isinstance(answer, _Again):
-            return dict.fromkeys(self.places, answer)
-        return dict(zip(self.places, answer, strict=True))
-
-
-def _units(batch: list[Waiting], *, apart: bool) -> list[_Unit]:
-    """What is done in one go: what many ask of the same function, and each other piece of work."""
-    shared: dict[Any, tuple[list[int], list[Any]]] = {}
-    others = []
-    for place, (work, _, _) in enumerate(batch):
-        if isinstance(work, Piece) and not apart:
-            places, items = shared.setdefault(work.together, ([], []))
-            places.append(place)
-            items.append(work.item)
-        else:
-            others.append(_Unit([place], work, shared=False))
-    return [
-        *(
-            _Unit(places, partial(_do_together, together, items), shared=True)
-            for together, (places, items) in shared.items()
-        ),
-        *others,
-    ]
-
-
-def _do_together(
-    together: Callable[[Transaction, Sequence[Any]], Sequence[Any]],
-    items: Sequence[Any],
-    tx: Transaction,
-) -> Sequence[Any]:
-    return together(tx, items)
