@@ -232,9 +232,10 @@ class Worker:
     def _report(self, lease_id: str, outcome: Outcome) -> None:
         """With the next claim if there can be one, or else at once."""
         self._reporter.add(lease_id, outcome)
-        taken_along = self._collects or not self._transport.claims_wait
+        transport = self._transport
+        taken_along = transport.takes_reports and (self._collects or not transport.claims_wait)
         if taken_along and self.slots.free > 0 and not self._stopping.is_set():
-            self._transport.poke()
+            transport.poke()
         else:
             self._reporter.poke()
 
