@@ -162,6 +162,7 @@ class Worker:
             taken = self._take(free)
             self.slots.take(len(taken.jobs))
             self._plenty = len(taken.jobs) == free
+            self._reporter.patience_s = PATIENCE_S if self._plenty else 0.0
         for job in taken.jobs:
             if job.lease is not None:
                 self._run(job, taken.since)

@@ -37,6 +37,8 @@ class Reporter:
         self._ended: deque[Ended] = deque()
         self._poke = threading.Event()
         self._stopping = threading.Event()
+        self.patience_s = 0.0
+        """How long reports wait for more, to be sent together."""
         self._thread = threading.Thread(target=self._loop, name="headway-reporter", daemon=True)
         self._thread.start()
 
@@ -73,6 +75,8 @@ class Reporter:
     def _loop(self) -> None:
         while True:
             self._poke.wait()
+            if self.patience_s:
+                self._stopping.wait(self.patience_s)
             self._poke.clear()
             while ended := self.take():
                 self._report(ended)
