@@ -14,7 +14,7 @@ from tests.helpers import MovableClock, claim, event_kinds, finish, job, submit
 from tests.storage.conftest import scheduler_on
 
 from headway.domain import errors, states
-from headway.domain.requests import JobRequest
+from headway.domain.requests import BatchJobRequest, JobRequest
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
 from headway.scheduler import dispatch
@@ -223,6 +223,25 @@ def test_a_job_that_comes_after_another_is_submitted_alone(
         second = there.store.write_later(submitting_of(there, after=(first.job_id,)), Manner.BESIDE)
         wait_until_somebody_waits(here)
     assert second.result(PATIENCE_S).job.status is states.QUEUED
+
+
+def test_a_batch_that_names_a_job_it_finds_by_its_key_is_submitted_alone(
+    here: Scheduler, there: Scheduler
+) -> None:
+    submit(here, idempotency_key="k")
+    (started,) = claim(here)
+    batch = [
+        BatchJobRequest(job_type="work", ref="a", idempotency_key="k"),
+        BatchJobRequest(job_type="work", after=("ref:a",)),
+    ]
+    with held_open(here, finishing_of(here, started)):
+        second = there.store.write_later(
+            lambda tx: submitting.submit_all(there, tx, batch), Manner.BESIDE
+        )
+        wait_until_somebody_waits(here)
+    found, made = second.result(PATIENCE_S)
+    assert (found.number, found.created) == (started.number, False)
+    assert job(here, made.number).status is states.QUEUED
 
 
 def test_a_new_kind_of_job_is_submitted_alone(here: Scheduler, there: Scheduler) -> None:

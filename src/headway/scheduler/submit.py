@@ -118,7 +118,8 @@ def submit_all(
     fresh = [place for place in range(len(wanted)) if place not in found]
     known, lane_ids = Templates(tx), jobs.LaneIds(tx)
     if tx.beside:
-        _look_before_numbers_are_taken(tx, [wanted[place] for place in fresh], known, lane_ids)
+        new = [wanted[place] for place in fresh]
+        _look_before_numbers_are_taken(tx, new, known, lane_ids, finds_some=bool(found))
     allocation = jobs.allocate(tx, jobs=len(fresh), positions=len(fresh), payloads=len(fresh))
     plans = _plans(scheduler, tx, wanted, fresh, allocation, known)
     after = references.resolve(tx, plans, found, wanted, sequential=origin.sequential)
@@ -140,13 +141,19 @@ def submit_all(
 
 
 def _look_before_numbers_are_taken(
-    tx: Transaction, wanted: Sequence[JobRequest], known: Templates, lane_ids: LaneIds
+    tx: Transaction,
+    new: Sequence[JobRequest],
+    known: Templates,
+    lanes: LaneIds,
+    *,
+    finds_some: bool,
 ) -> None:
     """Whether nobody else may write is found out first: numbers stay taken when work is undone."""
-    for request in wanted:
-        template = known.find(request.template)
-        lane_ids.find(requests.lane_of(request, template))
-        if requests.is_gated(request, template) or references.names_earlier_jobs(request):
+    for one in new:
+        template = known.find(one.template)
+        lanes.find(requests.lane_of(one, template))
+        waits = references.names_earlier_jobs(one) or (finds_some and one.after)  # a ref may be old
+        if waits or requests.is_gated(one, template):
             tx.alone()
 
 
