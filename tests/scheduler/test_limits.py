@@ -10,10 +10,10 @@ from tests.scheduler.asking import submit_all
 
 from headway.domain import errors
 from headway.domain.jobs import Lane
-from headway.scheduler import explain, limit_control
+from headway.scheduler import explain, limit_control, timekeeper
 from headway.scheduler.leases import Denied, Granted
 from headway.scheduler.scheduler import Scheduler
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import DUE, READY, Transaction
 
 
 def put(scheduler: Scheduler, name: str, size: int | None = None, rate: str | None = None) -> None:
@@ -180,3 +180,24 @@ def test_the_lane_of_a_full_limit_is_not_paged_through(
     monkeypatch.setattr(Transaction, "values", watched)
     assert numbers(scheduler, 1) == [101]
     assert asked.count("lane_heads") == 2
+
+
+def test_whoever_waits_for_a_rate_is_woken_when_it_opens(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    put(scheduler, "type:mail", rate="10/min")
+    submit(scheduler, "mail", limits={"type:mail": 6})
+    submit(scheduler, "mail", limits={"type:mail": 6})
+    told: list[str] = []
+    scheduler.store.wakeups.listen(DUE, lambda: told.append(DUE))
+    finish(scheduler, claim(scheduler))
+    told.clear()
+    assert numbers(scheduler) == []
+    assert told == [DUE]
+    assert timekeeper.run_due(scheduler, clock.now()) == 60
+    told.clear()
+    scheduler.store.wakeups.listen(READY, lambda: told.append(READY))
+    clock.move(60)
+    timekeeper.run_due(scheduler, clock.now())
+    assert READY in told
+    assert numbers(scheduler) == [2]

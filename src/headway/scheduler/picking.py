@@ -15,7 +15,7 @@ from headway.scheduler.facts import Facts
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, holds, jobs, limits
 from headway.storage.records import Head
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import DUE, Transaction
 
 MOST_PER_CLAIM = 1000
 MOST_REFUSED = 1000
@@ -87,6 +87,8 @@ class Picker:
         if self._request.lease and not self._fits(uses):
             self._closed.add(candidate.job.lane_id)
             self.picked.limited.append(candidate)
+            if any(self._rooms[name].rate for name in uses):
+                self._tx.wake(DUE)  # somebody waits for the rate now: its opening is to be told
         elif candidate.job.gated and not self._is_still_open(candidate):
             self.picked.refused.append(candidate.job.number)
         elif candidate.job.dedup_key and dedup.is_duplicate(self._tx, candidate):

@@ -15,7 +15,7 @@ from headway.scheduler import clock_steps, direct, expire, probes, settle, trigg
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits
 from headway.storage.events import Chronicle
-from headway.storage.transaction import DUE, READY, SAFETY_POLL_S, Transaction
+from headway.storage.transaction import DUE, SAFETY_POLL_S, Transaction
 
 BATCH = 1000
 
@@ -124,8 +124,6 @@ def _admit_due(scheduler: Scheduler, tx: Transaction) -> int:
 
 
 def _open_rates(tx: Transaction) -> int:
-    """A start has left the window of a full rate: somebody may start."""
-    opening = limits.next_rate_opening(tx)
-    if opening is not None and opening <= tx.now_ms:
-        tx.wake(READY)
+    """A start has left the window of a rate: somebody may start."""
+    limits.open_rates(tx)
     return 0

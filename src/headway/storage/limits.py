@@ -1,13 +1,13 @@
 """Limits and pauses as they are kept, and what is used of each limit now."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway.domain.gates.pause import Pause
 from headway.domain.jobs import Lane
-from headway.domain.limits import ConcurrencyPolicy, Limit, Room, read_rate
+from headway.domain.limits import ConcurrencyPolicy, Limit, Rate, Room, read_rate
 from headway.storage import jobs
-from headway.storage.transaction import DUE, Transaction
+from headway.storage.transaction import DUE, READY, Transaction
 
 
 def defined(tx: Transaction) -> list[Limit]:
@@ -57,11 +57,10 @@ def count_rates(
     tx: Transaction, policy: ConcurrencyPolicy, started: Sequence[tuple[int, Lane]]
 ) -> None:
     """Note starts that count against a rate, and forget those that have left their window."""
-    rates = {limit.name: read_rate(limit.rate) for limit in defined(tx) if limit.rate}
+    rates = _rates(tx)
     if not rates:
         return
-    for name, rate in rates.items():
-        tx.put("forget_rate_uses", name=name, until=tx.now_ms - rate.window_s * 1000)
+    _forget(tx, rates)
     rows: list[dict[str, Any]] = [
         {"name": name, "at": tx.now_ms, "job_number": number, "amount": amount}
         for number, lane in started
@@ -73,15 +72,33 @@ def count_rates(
 
 
 def next_rate_opening(tx: Transaction) -> int | None:
-    """When the first start under a full rate leaves its window."""
+    """When the next start leaves its window, if somebody waits for room; it may be long past."""
+    rates = _rates(tx)
+    if not rates or not tx.rows("anybody_limited"):
+        return None
     moments = []
-    for limit in defined(tx):
-        if limit.rate:
-            rate = read_rate(limit.rate)
-            row = tx.rows("rate_used", name=limit.name, since=tx.now_ms - rate.window_s * 1000)[0]
-            if row["amount"] >= rate.amount:
-                moments.append(row["first"] + rate.window_s * 1000)
+    for name, rate in rates.items():
+        first = tx.rows("rate_used", name=name, since=0)[0]["first"]
+        if first is not None:
+            moments.append(first + rate.window_s * 1000)
     return min(moments, default=None)
+
+
+def open_rates(tx: Transaction) -> None:
+    """Forget the starts that have left their windows: somebody may start."""
+    opening = next_rate_opening(tx)
+    if opening is not None and opening <= tx.now_ms:
+        _forget(tx, _rates(tx))
+        tx.wake(READY)
+
+
+def _rates(tx: Transaction) -> dict[str, Rate]:
+    return {limit.name: read_rate(limit.rate) for limit in defined(tx) if limit.rate}
+
+
+def _forget(tx: Transaction, rates: Mapping[str, Rate]) -> None:
+    for name, rate in rates.items():
+        tx.put("forget_rate_uses", name=name, until=tx.now_ms - rate.window_s * 1000)
 
 
 def pauses(tx: Transaction) -> list[Pause]:

@@ -32,6 +32,10 @@ INSERT INTO rate_uses (name, at, job_number, amount) VALUES (:name, :at, :job_nu
 SELECT CAST(coalesce(sum(amount), 0) AS bigint) AS amount, min(at) AS first FROM rate_uses
 WHERE name = :name AND at > :since;
 
+-- name: anybody_limited
+-- Whether a full limit keeps anybody waiting.
+SELECT 1 AS one FROM jobs WHERE limited_since IS NOT NULL LIMIT 1;
+
 -- name: forget_rate_uses
 -- What is older than its window counts no more.
 DELETE FROM rate_uses WHERE name = :name AND at <= :until;
