@@ -293,3 +293,24 @@ def test_prints_of_runs_at_the_same_time_do_not_mix(
     for word in "abcd":
         log = tmp_path / log_files.folder(word) / "stdout.log"
         assert log.read_text() == f"{word}\n" * 100
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("kind", ["plain", "on_the_loop"])
+def test_a_full_disk_costs_the_last_words_of_a_run_and_not_its_outcome(
+    executor_for: Start, tmp_path: Path, kind: str
+) -> None:
+    def plain() -> int:
+        print("no line end, so it is written when the run is over", end="")
+        return 1
+
+    async def on_the_loop() -> int:
+        return plain()
+
+    run_logs.capture()
+    executor = executor_for(plain, on_the_loop)
+    for run_id in ("run-1", "run-2"):
+        work = make_work(tmp_path, kind, run_id=run_id)
+        work.log_dir.mkdir(parents=True)
+        log_files.path(work.log_dir, "stdout").symlink_to("/dev/full")
+        assert run(executor, work) == Outcome(status=RunStatus.COMPLETED, result=1)

@@ -1,5 +1,6 @@
 """The log files of a run, and how what a handler prints finds its way there."""
 
+import contextlib
 import contextvars
 import io
 import logging
@@ -15,6 +16,8 @@ Stream = Literal["stdout", "stderr"]
 STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+_log = logging.getLogger("headway.worker")
 
 _current: contextvars.ContextVar["RunLog | None"] = contextvars.ContextVar("run_log", default=None)
 
@@ -74,8 +77,9 @@ class RunLog:
 
     def _close_files(self) -> None:
         files, self._files = self._files or {}, None
-        for file in files.values():
-            file.close()
+        with contextlib.ExitStack() as both:  # one that fails does not keep the other open
+            for file in files.values():
+                both.callback(file.close)
 
 
 def append_to(directory: Path, stream: Stream) -> IO[bytes]:
@@ -87,6 +91,15 @@ def append_to(directory: Path, stream: Stream) -> IO[bytes]:
 def route(log: RunLog | None) -> None:
     """From here on, in this context, prints belong to this run."""
     _current.set(log)
+
+
+def leave(log: RunLog) -> None:
+    """The run is over: prints are nobody's, and a full disk costs its last words, no more."""
+    _current.set(None)
+    try:
+        log.close()
+    except OSError as error:
+        _log.warning("the last output of a run could not be written: %s", error)
 
 
 def capture() -> None:

@@ -109,7 +109,7 @@ class AsyncRun:
                 return calls.stopped()
             return calls.outcome_of(error)
         finally:
-            logs.close()
+            run_logs.leave(logs)
 
     def _cancel_task(self) -> None:
         if self._task is not None:

@@ -94,7 +94,7 @@ class _ThreadRun:
         try:
             return calls.call(handler, self._ctx, self._executor.result_limit)
         finally:
-            logs.close()
+            run_logs.leave(logs)
 
     def _time_out(self) -> None:
         if self._work.timeout_s is not None and self._settlement.claim():
