@@ -87,3 +87,13 @@ def test_output_that_is_not_taken_stays_here_and_keeps_no_outcome_back(
     shipper.flush([RUN])
     shipper.forget(RUN)
     assert path.read_bytes() == b"words\n"
+
+
+def test_a_log_that_cannot_be_read_keeps_no_outcome_back(tmp_path: Path) -> None:
+    path = printed(tmp_path, b"")
+    path.unlink()
+    path.mkdir()  # opening it fails, whoever the tests run as
+    shipper = LogShipper(Server(), tmp_path)
+    shipper.flush([RUN])
+    shipper.forget(RUN)
+    assert path.exists()

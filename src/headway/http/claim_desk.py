@@ -109,7 +109,11 @@ class ClaimDesk:
         if self._task is not None:
             await self._task
         for waiter in (*self._new, *self._waiting):
-            if not waiter.answer.done():
+            if waiter.answer.done():
+                continue
+            if waiter.reports:  # nobody has heard them: they have to be told again
+                waiter.answer.set_exception(errors.Stopping())
+            else:
                 waiter.answer.set_result(None)
 
     def send_home(self, worker_id: str) -> None:

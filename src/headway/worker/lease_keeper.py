@@ -136,7 +136,10 @@ class LeaseKeeper:
         while not self._stopping:
             self._watch.wait(_until([held.fence_at for held in self.held() if not held.fenced]))
             self._watch.clear()
-            self._fence()
+            try:
+                self._fence()
+            except Exception:
+                log.exception("a lost lease could not be given up")
 
     def _beat(self) -> None:
         everything, self._look = self._look, False
@@ -150,8 +153,9 @@ class LeaseKeeper:
             return
         try:
             answers = self._transport.heartbeat([_beat(held, word) for held, word in due])
-        except errors.Unavailable as error:
-            log.warning("%d leases could not be renewed: %s", len(due), error)
+        except Exception as error:  # whatever it is, it is tried again, but not at once
+            unexpected = not isinstance(error, errors.HeadwayError)
+            log.warning("%d leases could not be renewed: %s", len(due), error, exc_info=unexpected)
             for held, progress in due:
                 held.ctx.put_back(progress)
                 held.renew_at = time.monotonic() + min(TICK_S, held.ttl_s / 10)

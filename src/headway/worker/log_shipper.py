@@ -100,6 +100,9 @@ class LogShipper:
             except errors.Unavailable as error:
                 log.info("output waits for the scheduler: %s", error)
                 more = False
+            except Exception:
+                log.exception("output could not be sent; it is tried again")
+                more = False
             self._stopping.wait(0.01 if more else EVERY_S)
 
     def _send(self, run_ids: Collection[str]) -> bool:
@@ -130,6 +133,15 @@ class LogShipper:
         self._refused.add(piece.lease_id)
         return True
 
+    def _read(self, run_id: str, path: Path, offset: int, size: int) -> bytes:
+        """A log that cannot be read must not keep back its run's outcome, nor other logs."""
+        try:
+            return log_files.read_from(path, offset, size)
+        except OSError as error:
+            log.warning("output of run %s cannot be read: %s", run_id, error)
+            self._refused.add(run_id)
+            return b""
+
     def _pieces(self, run_ids: Collection[str]) -> Iterator[LogItem]:
         room = MOST_PER_CALL
         for run_id in run_ids:
@@ -139,7 +151,7 @@ class LogShipper:
             for stream in STREAMS:
                 offset = self._sent.get((run_id, stream), 0)
                 size = min(MOST_PER_PIECE, room)
-                data = log_files.read_from(log_files.path(directory, stream), offset, size)
+                data = self._read(run_id, log_files.path(directory, stream), offset, size)
                 if data:
                     room -= len(data)
                     yield LogItem(lease_id=run_id, stream=stream, offset=offset, data=data)

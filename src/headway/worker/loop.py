@@ -12,11 +12,12 @@ import msgspec
 
 from headway.domain import errors
 from headway.domain.leases import Lease
-from headway.domain.runs import Outcome, RunStatus
+from headway.domain.runs import Outcome
 from headway.scheduler.leases import Denied
 from headway.scheduler.start import Started
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
+from headway.worker.executors import calls
 from headway.worker.executors.interface import Executor
 from headway.worker.lease_keeper import LeaseKeeper, margin
 from headway.worker.log_shipper import LogShipper
@@ -192,6 +193,8 @@ class Worker:
         self._all_answered = True
         if taken.reported is not None:
             self._reporter.taken_along(ended, taken.reported)
+        else:
+            self._reporter.put_back(ended)
         return taken
 
     def _run(self, job: Started, asked: float) -> None:
@@ -214,25 +217,22 @@ class Worker:
             self._shipper.wake()
 
         def done(outcome: Outcome) -> None:
-            self.slots.give_back()
             if held.fenced:
+                self.slots.give_back()
                 self._reported(lease_id)
-            else:
-                self._report(lease_id, outcome)
+                return
+            self._reporter.add(lease_id, outcome)  # first: a claim that uses the slot takes it
+            self.slots.give_back()
+            self._report()
 
         try:
             held.running = self.executor.start(work, ctx, done)
         except Exception as error:
             log.exception("job %s could not be started", job.number)
-            done(
-                Outcome(
-                    status=RunStatus.FAILED, error=f"could not be started: {error}", exit_code=1
-                )
-            )
+            done(calls.failed(f"could not be started: {error}", 1))
 
-    def _report(self, lease_id: str, outcome: Outcome) -> None:
+    def _report(self) -> None:
         """With the next claim if there can be one, or else at once."""
-        self._reporter.add(lease_id, outcome)
         transport = self._transport
         taken_along = transport.takes_reports and (self._collects or not transport.claims_wait)
         if taken_along and self.slots.free > 0 and not self._stopping.is_set():

@@ -3,6 +3,7 @@
 import logging
 import random
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
@@ -63,8 +64,9 @@ class Reporter:
 
     def put_back(self, ended: Sequence[Ended]) -> None:
         """These were not reported after all."""
-        self._ended.extendleft(reversed(ended))
-        self.poke()
+        if ended:
+            self._ended.extendleft(reversed(ended))
+            self.poke()
 
     def close(self, timeout_s: float) -> None:
         """Report what is left, then stop."""
@@ -79,7 +81,10 @@ class Reporter:
                 self._stopping.wait(self.patience_s)
             self._poke.clear()
             while ended := self.take():
-                self._report(ended)
+                try:
+                    self._report(ended)
+                except Exception:
+                    log.exception("%d outcomes were reported and could not be put away", len(ended))
             if self._stopping.is_set() and not self._ended:
                 return
 
@@ -92,8 +97,9 @@ class Reporter:
                 return
             except errors.Unavailable as error:
                 log.warning("%d outcomes wait for the scheduler: %s", len(ended), error)
-                if self._stopping.wait(wait_s * self._chance.uniform(0.5, 1.0)):
-                    wait_s = min(wait_s, 1.0)
+                pause_s = wait_s * self._chance.uniform(0.5, 1.0)
+                if self._stopping.wait(pause_s):
+                    time.sleep(min(pause_s, 1.0))
                 wait_s = min(wait_s * 2, LONGEST_WAIT_S)
             except Exception as error:
                 self._report_apart(ended, error)

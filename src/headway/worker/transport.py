@@ -149,7 +149,6 @@ class LocalTransport:
     ) -> Taken:
         """Jobs that can start now, those among them that the reports set free."""
         since = time.monotonic()
-        self._ready.clear()
         request = ClaimRequest(
             worker_id=self._me.worker_id,
             abilities=self._me.abilities,
@@ -170,6 +169,9 @@ class LocalTransport:
         """Sleep until there may be something to claim."""
         if not self._closing.is_set():
             self._ready.wait(SAFETY_POLL_S)
+            # Here and not in `claim`, whose reports are chosen before it is called: a poke in
+            # between would be forgotten.
+            self._ready.clear()
 
     def poke(self) -> None:
         """Stop sleeping, this once."""
