@@ -161,3 +161,27 @@ def _in_one_commit(store: Store, pieces: list[Callable[[Transaction], Any]]) -> 
     futures = [store.write_later(piece) for piece in pieces]
     all_there.set()
     return futures
+
+
+def test_work_that_exits_does_not_take_the_writer_along(store: Store) -> None:
+    def leave(tx: Transaction) -> None:
+        raise SystemExit(1)
+
+    with pytest.raises(RuntimeError, match="SystemExit"):
+        store.write_later(leave).result(PATIENCE_S)
+    assert store.write_later(lambda tx: 1).result(PATIENCE_S) == 1
+
+
+def test_a_listener_that_fails_stops_nobody(store: Store, open_store: OpenStore) -> None:
+    heard = threading.Semaphore(0)
+
+    def fail() -> None:
+        raise ValueError("not now")
+
+    for one in (store, open_store()):
+        one.wakeups.listen(READY, fail)
+        one.wakeups.listen(READY, heard.release)
+    for _ in range(2):
+        store.write_later(lambda tx: tx.wake(READY)).result(PATIENCE_S)
+        assert heard.acquire(timeout=PATIENCE_S)
+        assert heard.acquire(timeout=PATIENCE_S)

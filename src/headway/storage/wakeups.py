@@ -4,10 +4,13 @@ They are hints, never the truth: every waiter looks again at the database, and a
 behind each of them.
 """
 
+import logging
 import threading
 from collections.abc import Callable, Iterable
 
 Listener = Callable[[], None]
+
+log = logging.getLogger("headway.storage")
 
 
 class Wakeups:
@@ -35,4 +38,7 @@ class Wakeups:
         """Wake everybody who listens to one of these topics."""
         for topic in topics:
             for listener in self._listeners.get(topic, ()):
-                listener()
+                try:
+                    listener()
+                except Exception:  # one that fails stops neither the others nor who tells them
+                    log.exception("a wake-up was not heard")

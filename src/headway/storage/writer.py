@@ -198,6 +198,9 @@ class Writer:
             if isinstance(error, MustBeAlone) or self._session.must_repeat(error):
                 return Again(error)
             return Refused(error)
+        except BaseException as error:  # a plug-in that exits must not take the writer along
+            self._session.undo()
+            return Refused(RuntimeError(f"{error!r} was raised inside a write"))
         wakes |= transaction.wakes
         return answer
 

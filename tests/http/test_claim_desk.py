@@ -1,0 +1,38 @@
+"""The claim desk when the server stops."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from headway.api.lease_shapes import ClaimBody, ReleaseItem
+from headway.clock import SystemClock
+from headway.domain import errors
+from headway.domain.tokens import Principal, Role
+from headway.http.claim_desk import ClaimDesk
+from headway.scheduler.scheduler import Scheduler
+from headway.storage.sqlite.database import SqliteDatabase
+from headway.storage.store import Store
+from headway.workspace import Workspace
+
+
+def test_reports_that_nobody_heard_are_not_answered_with_nothing(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "headway.db", SystemClock(), durable=False)
+    database.migrate()
+    store = Store(database)
+    scheduler = Scheduler(
+        store=store, clock=SystemClock(), workspace=Workspace(tmp_path), data=tmp_path
+    )
+    report = ReleaseItem(lease_id="lease-1", status="COMPLETED")
+    body = ClaimBody(worker_id="w", releases=(report,))
+
+    async def claim_while_it_stops() -> None:
+        desk = ClaimDesk(scheduler)
+        claim = asyncio.create_task(desk.claim(Principal(name="w", role=Role.WORK), body))
+        await asyncio.sleep(0)  # the claim is at the desk, and nobody has served it
+        await desk.stop()
+        await claim
+
+    with pytest.raises(errors.Stopping):
+        asyncio.run(claim_while_it_stops())
+    store.close()
