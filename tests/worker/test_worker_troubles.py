@@ -36,6 +36,7 @@ DONE = Outcome(status=RunStatus.COMPLETED)
 class Server(LocalTransport):
     """A scheduler in words only; tests say what it answers."""
 
+    takes_reports = True
     claims_wait = True
 
     def __init__(self, jobs: int = 0) -> None:

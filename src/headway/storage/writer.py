@@ -178,7 +178,7 @@ class Writer:
         """Do every piece of work; answers by place in the batch. One alone needs no savepoint."""
         if len(units) == 1:
             transaction = self._session.transaction()
-            return units[0].spread(units[0].work(transaction)), transaction.wakes
+            return units[0].spread(_do(units[0].work, transaction)), transaction.wakes
         answers: dict[int, Any] = {}
         wakes: set[str] = set()
         for unit in units:
@@ -189,7 +189,7 @@ class Writer:
         transaction = self._session.transaction()
         self._session.savepoint()
         try:
-            answer = work(transaction)
+            answer = _do(work, transaction)
             self._session.release()
         except Exception as error:
             if self._session.is_lost(error):
@@ -198,9 +198,6 @@ class Writer:
             if isinstance(error, MustBeAlone) or self._session.must_repeat(error):
                 return Again(error)
             return Refused(error)
-        except BaseException as error:  # a plug-in that exits must not take the writer along
-            self._session.undo()
-            return Refused(RuntimeError(f"{error!r} was raised inside a write"))
         wakes |= transaction.wakes
         return answer
 
@@ -233,3 +230,13 @@ class Writer:
         if self._is_lost:
             self._session.reopen()
             self._is_lost = False
+
+
+def _do(work: Work, transaction: Transaction) -> Any:
+    """Do the work; a plug-in that exits must not take the writer along."""
+    try:
+        return work(transaction)
+    except Exception:
+        raise
+    except BaseException as error:
+        raise RuntimeError(f"{error!r} was raised inside a write") from error

@@ -217,13 +217,11 @@ class Worker:
             self._shipper.wake()
 
         def done(outcome: Outcome) -> None:
-            if held.fenced:
-                self.slots.give_back()
-                self._reported(lease_id)
-                return
-            self._reporter.add(lease_id, outcome)  # first: a claim that uses the slot takes it
+            lost = held.fenced
+            if not lost:  # first of all: a claim that uses the slot takes it along
+                self._reporter.add(lease_id, outcome)
             self.slots.give_back()
-            self._report()
+            self._reported(lease_id) if lost else self._report()
 
         try:
             held.running = self.executor.start(work, ctx, done)
@@ -233,10 +231,10 @@ class Worker:
 
     def _report(self) -> None:
         """With the next claim if there can be one, or else at once."""
-        transport = self._transport
-        taken_along = transport.takes_reports and (self._collects or not transport.claims_wait)
+        way = self._transport
+        taken_along = way.takes_reports and (self._collects or not way.claims_wait)
         if taken_along and self.slots.free > 0 and not self._stopping.is_set():
-            transport.poke()
+            way.poke()
         else:
             self._reporter.poke()
 
