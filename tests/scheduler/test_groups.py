@@ -1,5 +1,6 @@
 """Groups: members in order, and what one member's end means for the rest."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from headway.scheduler import cancel as cancelling
 from headway.scheduler import groups, rewind, timekeeper, verify
 from headway.scheduler.groups import GroupRequest
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.transaction import Transaction
 
 NO_RETRY = RetryPolicy(max_attempts=0)
 FAILED = RunStatus.FAILED
@@ -304,3 +306,29 @@ def test_below_admin_no_command_is_put_into_a_group(scheduler: Scheduler) -> Non
     request = GroupRequest(jobs=[BatchJobRequest(job_type="command", params={"argv": ["ls"]})])
     with pytest.raises(errors.Forbidden):
         ask(operations.create_group, scheduler, Role.SUBMIT, body=request)
+
+
+@pytest.mark.parametrize("mode", list(GroupMode))
+def test_the_cost_of_an_end_does_not_grow_with_the_group(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, mode: GroupMode
+) -> None:
+    asked: list[str] = []
+    rows = Transaction.rows
+
+    def watched(tx: Transaction, name: str, /, **params: Any) -> Any:
+        asked.append(name)
+        return rows(tx, name, **params)
+
+    monkeypatch.setattr(Transaction, "rows", watched)
+    counts = []
+    for size in (5, 20):
+        jobs = [BatchJobRequest(job_type="work") for _ in range(size)]
+        request = GroupRequest(jobs=jobs, mode=mode)
+        group = scheduler.store.write(partial(groups.create, scheduler, request=request))
+        asked.clear()
+        finish(scheduler, claim(scheduler))
+        assert "group_members" not in asked
+        asked.clear()
+        scheduler.store.write(partial(groups.cancel, scheduler, group_id=group.group_id))
+        counts.append(len(asked))
+    assert counts[0] == counts[1]

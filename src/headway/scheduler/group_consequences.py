@@ -46,30 +46,49 @@ def hand_on_predecessors(tx: Transaction, final: Sequence[Ended]) -> set[int]:
 
     Answers the followers, whose gates must be looked at again.
     """
-    followers: set[int] = set()
-    waited = [one.record for one in final if one.record.group_id and one.record.open_deps]
-    for record in sorted(waited, key=lambda one: one.group_place or 0):
-        followers |= _hand_on(tx, record)
-    return followers
+    groups_left: dict[str, list[JobRecord]] = {}
+    for one in final:
+        if one.record.group_id and one.record.open_deps:
+            groups_left.setdefault(one.record.group_id, []).append(one.record)
+    return {
+        follower
+        for group_id, left in groups_left.items()
+        for follower in _hand_on(tx, group_id, left)
+    }
 
 
-def _hand_on(tx: Transaction, ended: JobRecord) -> set[int]:
-    group = tx.row("group_by_id", group_id=ended.group_id)
+def _hand_on(tx: Transaction, group_id: str, left: Sequence[JobRecord]) -> set[int]:
+    group = tx.row("group_by_id", group_id=group_id)
     if group is None or group["mode"] != GroupMode.SEQUENTIAL:
         return set()
-    rows = tx.rows("group_members", group_id=ended.group_id)
+    rows = tx.rows("group_members", group_id=group_id)
     ids = {row["number"]: row["job_id"] for row in rows}
-    waited_for = [
-        row["chain"]
-        for row in tx.rows("dependencies_of", numbers=records.listed([ended.number]))
-        if not row["met"] and row["policy"] == Policy.FINISHED and row["chain"] in ids
-    ]
-    dependents = tx.rows("all_dependents", chains=records.listed([ended.chain]))
-    behind = {row["job_number"] for row in dependents if row["policy"] == Policy.FINISHED}
-    followers = [one for one in jobs.read(tx, behind & ids.keys()) if one.open_deps]
+    inherited = _waited_for(tx, left, ids)
+    wanted: dict[int, dict[int, str]] = {}
+    for row in tx.rows("all_dependents", chains=records.listed(inherited)):
+        if row["policy"] == Policy.FINISHED and row["job_number"] in ids:
+            chains = {chain: ids[chain] for chain in inherited[row["chain"]]}
+            wanted.setdefault(row["job_number"], {}).update(chains)
+    gone = {record.number for record in left}
+    followers = [one for one in jobs.read(tx, wanted.keys() - gone) if one.status in states.WAITING]
     for follower in followers:
-        _wait_for(tx, follower, {chain: ids[chain] for chain in waited_for})
+        _wait_for(tx, follower, wanted[follower.number])
     return {one.number for one in followers}
+
+
+def _waited_for(
+    tx: Transaction, left: Sequence[JobRecord], members: Mapping[int, str]
+) -> dict[int, list[int]]:
+    """For each of those who left, the members that it waited for and that are still there."""
+    before: dict[int, list[int]] = {}
+    for row in tx.rows("dependencies_of", numbers=records.listed(one.number for one in left)):
+        if not row["met"] and row["policy"] == Policy.FINISHED and row["chain"] in members:
+            before.setdefault(row["job_number"], []).append(row["chain"])
+    found: dict[int, list[int]] = {}
+    for record in sorted(left, key=lambda one: one.group_place or 0):
+        chains = [found.get(chain, [chain]) for chain in before.get(record.number, ())]
+        found[record.chain] = list(dict.fromkeys(chain for some in chains for chain in some))
+    return found
 
 
 def _wait_for(tx: Transaction, follower: JobRecord, members: Mapping[int, str]) -> None:
@@ -154,6 +173,8 @@ def skipped_run(tx: Transaction, record: JobRecord, run_id: str, error: str) -> 
 
 
 def _mark_ended(tx: Transaction, chronicle: Chronicle, group: Row) -> None:
+    if tx.rows("active_member", group_id=group["group_id"]):
+        return
     rows = tx.rows("group_members", group_id=group["group_id"])
     chains = jobs.chain_ends(tx, {row["chain"] for row in rows})
     status = groups.status_of([end.status for end in chains.values()])

@@ -19,6 +19,10 @@ UPDATE groups SET ended_at = NULL WHERE group_id = :group_id;
 -- The jobs of a group in order, retries included.
 SELECT number, job_id, chain, status, group_place FROM jobs WHERE group_id = :group_id ORDER BY group_place, number;
 
+-- name: active_member
+-- Whether a member has not ended: one index seek, however many have.
+SELECT number FROM jobs WHERE group_id = :group_id AND finished_at IS NULL LIMIT 1;
+
 -- name: members_of_groups
 -- The first link of every member of some groups, in order.
 SELECT group_id, number, job_id, chain FROM jobs

@@ -114,6 +114,7 @@ CREATE INDEX jobs_claim_expiry ON jobs (claim_expires_at) WHERE claim_expires_at
 CREATE INDEX jobs_starved ON jobs (limited_since) WHERE limited_since IS NOT NULL;
 CREATE INDEX jobs_retries_by_chain ON jobs (chain, number) WHERE retry_of IS NOT NULL;
 CREATE INDEX jobs_by_group ON jobs (group_id, group_place) WHERE group_id IS NOT NULL;
+CREATE INDEX jobs_active_by_group ON jobs (group_id) WHERE group_id IS NOT NULL AND finished_at IS NULL;
 CREATE INDEX jobs_by_schedule ON jobs (schedule_id, number) WHERE schedule_id IS NOT NULL;
 CREATE INDEX jobs_by_dedup_key ON jobs (dedup_key, finished_at) WHERE dedup_key IS NOT NULL;
 CREATE INDEX jobs_ended ON jobs (status, number) WHERE finished_at IS NOT NULL;
