@@ -1,8 +1,11 @@
 """One job's trouble stays its own: nobody else is stopped or overtaken by it."""
 
 import dataclasses
+from typing import Any
 
+import pytest
 from tests.helpers import MovableClock, claim, event_kinds, finish, job, submit
+from tests.scheduler.asking import submit_all
 
 from headway.domain import artifacts
 from headway.domain.groups import GroupMode
@@ -17,6 +20,7 @@ from headway.scheduler import (
     groups,
     leases,
     limit_control,
+    picking,
     queue_control,
     timekeeper,
 )
@@ -184,3 +188,34 @@ def test_a_batch_may_come_after_a_job_whose_retry_it_found(scheduler: Scheduler)
     made = scheduler.store.write(lambda tx: submitting.submit_all(scheduler, tx, wanted))
     assert made[0].deduplicated
     assert job(scheduler, made[1].number).status is JobStatus.WAITING_ON_DEPS
+
+
+def test_a_starved_job_that_fits_starts_before_one_that_starved_less_and_does_not(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    scheduler.store.write(
+        lambda tx: limit_control.put(scheduler, tx, "capacity", size=10, rate=None)
+    )
+    submit(scheduler, "first", cost_units=5)
+    running = claim(scheduler)
+    submit(scheduler, "small", cost_units=6)
+    submit(scheduler, "large", cost_units=10)
+    assert numbers(scheduler) == []
+    clock.move(301)
+    finish(scheduler, running)
+    submit(scheduler, "last", cost_units=4)
+    assert numbers(scheduler) == [2]
+
+
+def test_duplicates_are_skipped_some_at_a_time(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(picking, "MOST_PASSED_OVER", 3)
+    fields: dict[str, Any] = {"dedup_key": "k", "dedup_window_s": 60}
+    submit(scheduler, **fields)
+    finish(scheduler, claim(scheduler))
+    submit_all(scheduler, *({"job_type": "work", **fields} for _ in range(5)))
+    assert numbers(scheduler) == []
+    assert [job(scheduler, number).status for number in (4, 5)] == ["SKIPPED", "QUEUED"]
+    assert numbers(scheduler) == []
+    assert job(scheduler, 6).status is JobStatus.SKIPPED

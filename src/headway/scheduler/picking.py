@@ -2,7 +2,7 @@
 
 import heapq
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -18,8 +18,8 @@ from headway.storage.records import Head
 from headway.storage.transaction import DUE, Transaction
 
 MOST_PER_CLAIM = 1000
-MOST_REFUSED = 1000
-"""How many lock waiters one claim sends to wait before it answers."""
+MOST_PASSED_OVER = 1000
+"""How many jobs one claim sends to wait or skips before it answers."""
 
 BEFORE_ALL = (priorities.HIGHEST + 1, 0, 0)
 
@@ -70,7 +70,7 @@ class Picker:
 
     def pick(self, lanes: Mapping[int, Lane]) -> Picked:
         """Take starved jobs first, then the heads of the lanes in queue order."""
-        for candidate in self._held(iter(self._starved(lanes))):
+        for candidate in self._starved(lanes):
             if not self._consider(candidate):
                 return self.picked
         for candidate in self._held(self._in_order(lanes)):
@@ -95,7 +95,8 @@ class Picker:
             self.picked.skipped.append(candidate)
         else:
             self._take(candidate, uses)
-        return len(self.picked.chosen) < self._count and len(self.picked.refused) < MOST_REFUSED
+        passed_over = len(self.picked.refused) + len(self.picked.skipped)
+        return len(self.picked.chosen) < self._count and passed_over < MOST_PASSED_OVER
 
     def _take(self, candidate: Candidate, uses: Mapping[str, int]) -> None:
         self.picked.chosen.append(candidate)
@@ -130,19 +131,31 @@ class Picker:
             self._facts.line_up(record)
         return closed is None
 
-    def _starved(self, lanes: Mapping[int, Lane]) -> list[Candidate]:
-        """Jobs that a limit has starved start first, or keep back what they need."""
+    def _starved(self, lanes: Mapping[int, Lane]) -> Iterator[Candidate]:
+        """Jobs that a limit has starved, the longest first: they start or keep back what they need.
+
+        One that starts is not kept from it by what those behind it need.
+        """
         if not self._request.lease or self._request.only_job is not None:
-            return []
-        startable = []
+            return
         for starved in starvation.starved(self._scheduler, self._tx):
             candidate = Candidate(job=starved.job, lane=starved.lane)
             uses = self._uses_of(candidate)
+            if not uses:  # the limit is gone: it stands in line like everybody
+                continue
             if starved.keep_back(uses, self._rooms):
-                self._left.update((name, self._rooms[name].left) for name in uses)
+                self._leave_room(uses)
             elif starved.job.lane_id in lanes and starved.job.status is states.QUEUED:
-                startable.append(candidate)
-        return startable
+                yield candidate
+                if candidate in self.picked.chosen[-1:]:
+                    for name, amount in uses.items():
+                        self._rooms[name] = self._rooms[name].keep_back(amount)
+
+    def _leave_room(self, names: Iterable[str]) -> None:
+        for name in names:
+            before, now = self._left[name], self._rooms[name].left
+            if before is not None and now is not None:
+                self._left[name] = min(before, now)
 
     def _in_order(self, lanes: Mapping[int, Lane]) -> Iterator[Candidate]:
         if self._request.only_job is not None:
