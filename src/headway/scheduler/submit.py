@@ -11,7 +11,7 @@ import msgspec
 from headway.domain import artifacts, errors, moments, requests
 from headway.domain.jobs import POSITION_GAP, After, Job, Terms
 from headway.domain.requests import JobRequest
-from headway.scheduler import params, references, settle
+from headway.scheduler import params, references, settle, submit_alone
 from headway.scheduler.insert import Inserted, NewJob, insert
 from headway.scheduler.references import Plan, Submitted
 from headway.scheduler.scheduler import Scheduler
@@ -119,7 +119,7 @@ def submit_all(
     known, lane_ids = Templates(tx), jobs.LaneIds(tx)
     if tx.beside:
         new = [wanted[place] for place in fresh]
-        _look_before_numbers_are_taken(tx, new, known, lane_ids, finds_some=bool(found))
+        submit_alone.look(tx, new, known, lane_ids, finds_some=bool(found))
     allocation = jobs.allocate(tx, jobs=len(fresh), positions=len(fresh), payloads=len(fresh))
     plans = _plans(scheduler, tx, wanted, fresh, allocation, known)
     after = references.resolve(tx, plans, found, wanted, sequential=origin.sequential)
@@ -138,23 +138,6 @@ def submit_all(
         place: Submitted(number=plan.number, job_id=plan.job_id) for place, plan in plans.items()
     }
     return [made.get(place) or found[place] for place in range(len(wanted))]
-
-
-def _look_before_numbers_are_taken(
-    tx: Transaction,
-    new: Sequence[JobRequest],
-    known: Templates,
-    lanes: LaneIds,
-    *,
-    finds_some: bool,
-) -> None:
-    """Whether nobody else may write is found out first: numbers stay taken when work is undone."""
-    for one in new:
-        template = known.find(one.template)
-        lanes.find(requests.lane_of(one, template))
-        waits = references.names_earlier_jobs(one) or (finds_some and one.after)  # a ref may be old
-        if waits or requests.is_gated(one, template):
-            tx.alone()
 
 
 def _with_defaults(scheduler: Scheduler, request: JobRequest) -> JobRequest:
