@@ -156,12 +156,12 @@ def _peers(shrink: int, db: str | None) -> None:
 
 def _postgres_peers(shrink: int, db: str) -> None:
     with postgres_peers.installed() as peers:
-        slow = peers.drain(postgres_peers.PROCRASTINATE, db, 3000 // shrink)
+        slow = peers.drain(postgres_peers.PROCRASTINATE, db, 3000 // shrink, 100)
         _say("Procrastinate, 100 at once", f"{slow:,.0f}/s")
         for slots in (100, 1000):  # side by side in time, for the machine may be busy
-            quick = peers.drain(postgres_peers.PGQUEUER, db, 30_000 // shrink)
+            quick = peers.drain(postgres_peers.PGQUEUER, db, 30_000 // shrink, slots)
             ours, _ = drain.drain(30_000 // shrink, slots, db)
-            _say("PgQueuer, batches of 100", f"{quick:,.0f}/s")
+            _say(f"PgQueuer, batches of {slots}", f"{quick:,.0f}/s")
             ratio = f"{ours / slow:.1f}x Procrastinate, {ours / quick:.2f}x PgQueuer"
             _say(f"Headway, {slots} slots", f"{ours:,.0f}/s", ratio)
 

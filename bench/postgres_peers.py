@@ -16,7 +16,7 @@ PROCRASTINATE = """
 import asyncio, sys, time
 import procrastinate
 
-async def main(url, count):
+async def main(url, count, concurrency):
     connector = procrastinate.PsycopgConnector(conninfo=url, max_size=20)
     app = procrastinate.App(connector=connector)
 
@@ -29,10 +29,10 @@ async def main(url, count):
         for start in range(0, count, 1000):
             await noop.batch_defer_async(*[{} for _ in range(min(1000, count - start))])
         began = time.perf_counter()
-        await app.run_worker_async(concurrency=100, wait=False, listen_notify=False)
+        await app.run_worker_async(concurrency=concurrency, wait=False, listen_notify=False)
         print(count / (time.perf_counter() - began))
 
-asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
 """
 
 PGQUEUER = """
@@ -43,7 +43,7 @@ from pgqueuer.db import AsyncpgPoolDriver
 from pgqueuer.queries import Queries
 from pgqueuer.types import QueueExecutionMode
 
-async def main(url, count):
+async def main(url, count, batch):
     async with asyncpg.create_pool(url, min_size=4, max_size=10) as pool:
         driver = AsyncpgPoolDriver(pool)
         queries = Queries(driver)
@@ -58,10 +58,10 @@ async def main(url, count):
             size = min(1000, count - start)
             await queries.enqueue(["noop"] * size, [None] * size, [0] * size)
         began = time.perf_counter()
-        await queue.run(batch_size=100, mode=QueueExecutionMode.drain)
+        await queue.run(batch_size=batch, mode=QueueExecutionMode.drain)
         print(count / (time.perf_counter() - began))
 
-asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
 """
 
 
@@ -71,11 +71,11 @@ class Peers:
     def __init__(self, python: Path) -> None:
         self._python = python
 
-    def drain(self, program: str, url: str, count: int) -> float:
-        """Jobs a second."""
+    def drain(self, program: str, url: str, count: int, at_once: int) -> float:
+        """Jobs a second, so many of them at once."""
         with postgres.database(url) as db:
             answer = subprocess.run(
-                [self._python, "-c", program, db, str(count)],
+                [self._python, "-c", program, db, str(count), str(at_once)],
                 check=True,
                 capture_output=True,
                 text=True,
