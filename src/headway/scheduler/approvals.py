@@ -52,5 +52,5 @@ def reject(
 def _pending(tx: Transaction, reference: str | int) -> JobRecord:
     record = jobs.read_one(tx, reference)
     if record.approval is not Approval.PENDING or record.status not in states.WAITING:
-        raise errors.NotAwaitingApproval(reference, record.status)
+        raise errors.NotAwaitingApproval(record.job_id, record.status)
     return record

@@ -24,7 +24,7 @@ def cancel(
     """Cancel a job; answers its number. Without force a running job's run keeps its outcome."""
     record = jobs.read_one(tx, reference)
     if record.status in states.TERMINAL:
-        raise errors.NotActive(reference)
+        raise errors.NotActive(record.job_id)
     chronicle = Chronicle(tx)
     if record.status is states.RUNNING:
         tx.do(

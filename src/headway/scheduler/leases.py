@@ -155,9 +155,9 @@ def _fullness(room: Room) -> float:
 def _claimed(tx: Transaction, reference: str, worker_id: str) -> JobRecord:
     record = jobs.read_one(tx, reference)
     if record.status not in states.CLAIMS:
-        raise errors.IllegalMove(record.number, record.status, states.RUNNING)
+        raise errors.IllegalMove(record.job_id, record.status, states.RUNNING)
     if record.worker_id != worker_id:
-        raise errors.Forbidden(f"job {record.number} is claimed by another worker")
+        raise errors.Forbidden(f"job {record.job_id} is claimed by another worker")
     return record
 
 

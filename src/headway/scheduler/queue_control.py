@@ -88,7 +88,7 @@ def _drop_payload(tx: Transaction, record: JobRecord) -> None:
 def _waiting(tx: Transaction, reference: str | int) -> JobRecord:
     record = jobs.read_one(tx, reference)
     if record.status not in states.WAITING:
-        raise errors.AlreadyClaimed(reference, record.status)
+        raise errors.AlreadyClaimed(record.job_id, record.status)
     return record
 
 
@@ -121,7 +121,7 @@ def move(
     if other is None:
         return record.number
     if other.priority != record.priority:
-        raise errors.OtherBand(record.number, other.number)
+        raise errors.OtherBand(record.job_id, other.job_id)
     tx.do("set_position", number=record.number, position=_between(tx, record, other, goes_before))
     chronicle = Chronicle(tx)
     chronicle.add(events.CHANGED, record.number, {"fields": ["position"]})
@@ -141,7 +141,7 @@ def _neighbour(
     if other.number == record.number:
         raise errors.InvalidRequest(field, "a job cannot stand before or after itself")
     if other.status not in states.WAITING:
-        raise errors.Conflict(f"job {name} is {other.status} and has no place in the queue")
+        raise errors.Conflict(f"job {other.job_id} is {other.status} and has no place in the queue")
     return other
 
 
@@ -202,14 +202,14 @@ def space_out(tx: Transaction, priority: int) -> None:
 
 def reorder(scheduler: Scheduler, tx: Transaction, order: Sequence[str | int]) -> list[int]:
     """Put waiting jobs into this order, in the places they have now; answers their numbers."""
-    wanted = [_waiting(tx, reference) for reference in order]
+    wanted = [_ordered(tx, reference) for reference in order]
     if not wanted:
         raise errors.InvalidRequest("order", "name at least one job")
     if len({record.number for record in wanted}) < len(wanted):
         raise errors.InvalidRequest("order", "a job is named twice")
     for one, following in itertools.pairwise(wanted):
         if one.priority < following.priority:
-            raise errors.OtherBand(one.number, following.number)
+            raise errors.OtherBand(one.job_id, following.job_id)
     for priority in dict.fromkeys(record.priority for record in wanted):
         _reorder_band(tx, priority, [one for one in wanted if one.priority == priority])
     chronicle = Chronicle(tx)
@@ -218,6 +218,13 @@ def reorder(scheduler: Scheduler, tx: Transaction, order: Sequence[str | int]) -
     _admit_again(scheduler, tx, chronicle, wanted)
     chronicle.write()
     return [record.number for record in wanted]
+
+
+def _ordered(tx: Transaction, reference: str | int) -> JobRecord:
+    try:
+        return _waiting(tx, reference)
+    except errors.NotFound:
+        raise errors.UnknownReference("order", "job", reference) from None
 
 
 def _reorder_band(tx: Transaction, priority: int, wanted: Sequence[JobRecord]) -> None:

@@ -12,7 +12,7 @@ def result(tx: Transaction, reference: str | int) -> JobResult:
     links = [row["number"] for row in tx.rows("chain_links", chains=records.listed([asked.chain]))]
     last = jobs.read(tx, [max(number for number in links if number >= asked.number)])[0]
     if last.status in states.ACTIVE:
-        raise errors.NotFinished(reference, last.status)
+        raise errors.NotFinished(asked.job_id, last.status)
     run_ids = [row["run_id"] for row in tx.rows("runs_of_chain", numbers=records.listed(links))]
     found = runs.views(tx, run_ids)
     own = [run for run in found if run.job_id == last.job_id and run.generation == last.generation]

@@ -58,7 +58,7 @@ def _refuse_beside_another(tx: Transaction, last: JobRecord) -> None:
     """A chain has one active link, and a unique key one active job."""
     if last.status in states.ACTIVE:
         raise errors.Conflict(
-            f"job {last.number} is already trying this again, it is {last.status}"
+            f"job {last.job_id} is already trying this again, it is {last.status}"
         )
     if last.unique_key is not None:
         row = tx.row("active_job_by_unique_key", key=last.unique_key)

@@ -1,0 +1,29 @@
+"""What is refused is named as the API names it, and the field that is wrong is said."""
+
+from typing import Any
+
+from tests.servers import Server
+
+
+def refusal(server: Server, method: str, path: str, body: Any, status: int) -> Any:
+    answer = server.http.request(method, path, json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def test_a_job_is_named_by_its_id_however_it_was_asked_for(server: Server) -> None:
+    job = server.submit("note", "named")
+    server.wait(job, "SUCCEEDED")
+    name, path = job["job_id"], f"/api/jobs/{job['number']}"
+    for refused, said in (
+        (refusal(server, "POST", f"{path}/cancel", {}, 409), f"job {name} is not active"),
+        (refusal(server, "PATCH", path, {"priority": 1}, 409), f"job {name} is SUCCEEDED and can"),
+        (refusal(server, "POST", f"{path}/approve", {}, 409), f"job {name} is not awaiting"),
+    ):
+        assert refused["detail"].startswith(said)
+
+
+def test_an_unknown_job_in_a_new_order_is_a_wrong_field(server: Server) -> None:
+    refused = refusal(server, "POST", "/api/queue/reorder", {"order": [10**9]}, 422)
+    assert refused["code"] == "unknown_reference"
+    assert refused["errors"] == {"order": "there is no job 1000000000"}
