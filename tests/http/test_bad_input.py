@@ -47,9 +47,20 @@ BAD_JOBS: dict[str, tuple[Any, int, str]] = {
     "a folder outside": (
         {"job_type": "command", "params": {"argv": ["ls"], "cwd": "../.."}},
         422,
-        "",
+        "params.cwd",
     ),
-    "an unknown artifact": ({"job_type": "x", "needs": ["nonsense"]}, 422, ""),
+    "an unknown artifact": ({"job_type": "x", "needs": ["nonsense"]}, 422, "needs"),
+    "an artifact outside": ({"job_type": "x", "produces": ["file:../x"]}, 422, "produces"),
+    "a NUL in a command": (
+        {"job_type": "command", "params": {"argv": ["ls", "\0"]}},
+        422,
+        "params.argv",
+    ),
+    "a NUL in an environment": (
+        {"job_type": "command", "params": {"argv": ["ls"], "env": {"A": "\0"}}},
+        422,
+        "params.env",
+    ),
     "a long key": ({"job_type": "x", "unique_key": "k" * 201}, 422, "unique_key"),
     "a long tag": ({"job_type": "x", "tags": ["t" * 201]}, 422, "tags"),
     "too many words": (
@@ -57,7 +68,7 @@ BAD_JOBS: dict[str, tuple[Any, int, str]] = {
         422,
         "requires",
     ),
-    "a long artifact": ({"job_type": "x", "needs": ["file:" + "f" * 2000]}, 422, ""),
+    "a long artifact": ({"job_type": "x", "needs": ["file:" + "f" * 2000]}, 422, "needs"),
     "a long branch": (
         {"job_type": "x", "pinned_head": {"branch": "b" * 201, "commit": "c"}},
         422,

@@ -27,3 +27,24 @@ def test_an_unknown_job_in_a_new_order_is_a_wrong_field(server: Server) -> None:
     refused = refusal(server, "POST", "/api/queue/reorder", {"order": [10**9]}, 422)
     assert refused["code"] == "unknown_reference"
     assert refused["errors"] == {"order": "there is no job 1000000000"}
+
+
+def test_a_schedule_that_makes_no_sense_says_which_field(server: Server) -> None:
+    server.post("/api/job-templates", name="refused", job_type="note", params={"name": "x"})
+    for field, value in (
+        ("every", "often"),
+        ("at", "2020-01-01T00:00:00Z"),
+        ("cron", "61 * * * *"),
+    ):
+        refused = refusal(
+            server, "POST", "/api/schedules", {"template": "refused", field: value}, 422
+        )
+        assert list(refused["errors"]) == [field]
+
+
+def test_deep_json_is_refused_in_few_words(server: Server) -> None:
+    deep: Any = []
+    for _ in range(300):
+        deep = [deep]
+    refused = refusal(server, "POST", "/api/jobs", {"job_type": "x", "params": {"a": deep}}, 422)
+    assert refused["detail"] == "params.a.0: nests deeper than 100 levels"

@@ -12,7 +12,8 @@ DEEPEST = 100
 def refuse_nonsense(value: Any, field: str, depth: int = 0) -> None:
     """NaN and infinity, half characters, and JSON that nests too deeply."""
     if depth > DEEPEST:
-        raise errors.InvalidRequest(field, f"nests deeper than {DEEPEST} levels")
+        top = ".".join(field.split(".")[:3])
+        raise errors.InvalidRequest(top, f"nests deeper than {DEEPEST} levels")
     if isinstance(value, float) and not math.isfinite(value):
         raise errors.InvalidRequest(field, f"{value} is not a JSON number")
     if isinstance(value, str) and not value.isascii():

@@ -25,7 +25,15 @@ def encode(scheduler: Scheduler, job_type: str, params: Mapping[str, Any]) -> st
 def _check(scheduler: Scheduler, job_type: str, params: Mapping[str, Any]) -> None:
     if job_type == COMMAND:
         command = CommandParams.check(params)
+        command.refuse_nul()
         if command.cwd is not None:
-            scheduler.workspace.resolve(command.cwd)
+            _check_folder(scheduler, command.cwd)
     elif handler := scheduler.handlers.get(job_type):
         handler.check(params)
+
+
+def _check_folder(scheduler: Scheduler, cwd: str) -> None:
+    try:
+        scheduler.workspace.resolve(cwd)
+    except errors.OutsideWorkspace as error:
+        raise error.at("params.cwd") from None

@@ -111,7 +111,9 @@ def move(
 ) -> int:
     """Give a waiting job another place among those of its priority; answers its number."""
     if [before, after, queue_position].count(None) != 2:
-        raise errors.InvalidRequest("", "give exactly one of before, after and queue_position")
+        raise errors.InvalidRequest(
+            "before", "give exactly one of before, after and queue_position"
+        )
     record = _waiting(tx, reference)
     if queue_position is not None:
         other, goes_before = _at_place(tx, record, queue_position)

@@ -154,12 +154,19 @@ def _read(given: Mapping[str, Any], timezone: str) -> dict[str, Any]:
     """Spans, priorities and local times may be written in short."""
     read = dict(given)
     if read.get("every") is not None:
-        read["every"] = durations.parse(read["every"])
+        read["every"] = _span(read["every"])
     if read.get("priority") is not None:
         read["priority"] = priorities.read(read["priority"])
     if read.get("at") is not None:
         read["at"] = _moment(read["at"], timezone)
     return read
+
+
+def _span(text: str | float) -> float:
+    try:
+        return durations.parse(text)
+    except errors.InvalidDuration as error:
+        raise error.at("every") from None
 
 
 def _moment(moment: datetime, timezone: str) -> datetime:
@@ -196,5 +203,5 @@ def _with_next(schedule: Schedule, now: datetime) -> Schedule:
     """The schedule with its next fire; one that never comes is refused."""
     upcoming = timetable(schedule).next_after(now)
     if upcoming is None and schedule.enabled:
-        raise errors.NeverFires("this schedule would never fire: its time has passed")
+        raise errors.NeverFires("this schedule would never fire: its time has passed").at("at")
     return msgspec.structs.replace(schedule, next_trigger_at=upcoming if schedule.enabled else None)

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import artifacts, errors, moments, requests
+from headway.domain import errors, moments, requests
 from headway.domain.jobs import POSITION_GAP, After, Job, Terms
 from headway.domain.requests import JobRequest
-from headway.scheduler import params, references, settle, submit_alone
+from headway.scheduler import artifact_names, params, references, settle, submit_alone
 from headway.scheduler.insert import Inserted, NewJob, insert
 from headway.scheduler.references import Plan, Submitted
 from headway.scheduler.scheduler import Scheduler
@@ -232,8 +232,8 @@ def _new_job(
     start = requests.start_time(request, tx.now)
     terms = Terms(
         after=after,
-        needs=tuple(dict.fromkeys(_artifact(scheduler, tx, name) for name in request.needs)),
-        produces=tuple(dict.fromkeys(_artifact(scheduler, tx, name) for name in request.produces)),
+        needs=artifact_names.read(scheduler, tx, "needs", request.needs),
+        produces=artifact_names.read(scheduler, tx, "produces", request.produces),
         locks=requests.locks_of(request.locks, template),
         pinned_head=request.pinned_head,
         approval=request.approval,
@@ -276,15 +276,3 @@ def _check_limits(tx: Transaction, named: Mapping[str, int]) -> None:
         for name in named:
             if name not in defined:
                 raise errors.UnknownLimit(name)
-
-
-def _artifact(scheduler: Scheduler, tx: Transaction, text: str) -> str:
-    """The artifact's one name; a job named by its number is named by its id from here on."""
-    artifact = artifacts.parse(text, scheduler.kinds)
-    probe = artifact.probe[0]
-    if artifact.name.startswith("job:") and isinstance(probe, artifacts.JobSucceeded):
-        try:
-            return f"job:{jobs.read_one(tx, probe.job).job_id}"
-        except errors.NotFound:
-            raise errors.UnknownReference("needs", "job", probe.job) from None
-    return artifact.name

@@ -1,7 +1,7 @@
 """What every error has."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class HeadwayError(Exception):
@@ -15,6 +15,11 @@ class HeadwayError(Exception):
         super().__init__(detail)
         self.detail = detail
         self.fields = dict(fields or {})
+
+    def at(self, field: str) -> Self:
+        """The same error, for the field that was found wrong."""
+        self.fields = {field: self.detail}
+        return self
 
 
 def all_errors() -> list[type[HeadwayError]]:
