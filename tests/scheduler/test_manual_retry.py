@@ -44,6 +44,13 @@ def test_a_failed_run_is_tried_again_as_a_new_job_of_its_chain(scheduler: Schedu
     assert run_next(scheduler).number == made.number
 
 
+def test_it_keeps_the_priority_of_the_job_whose_run_it_was(scheduler: Scheduler) -> None:
+    failed = failed_job(scheduler, priority="HIGH")
+    retry(scheduler, failed, priority="LOW")
+    run_next(scheduler, FAILED, error="boom")
+    assert retry(scheduler, failed).priority == 10
+
+
 def test_a_run_that_did_not_fail_is_refused_with_the_reason(scheduler: Scheduler) -> None:
     submit(scheduler)
     (running,) = claim(scheduler)
@@ -59,7 +66,7 @@ def test_a_run_that_did_not_fail_is_refused_with_the_reason(scheduler: Scheduler
 def test_a_chain_is_not_tried_twice_at_once(scheduler: Scheduler) -> None:
     failed = failed_job(scheduler)
     made = retry(scheduler, failed)
-    with pytest.raises(errors.Conflict, match=f"job {made.number} "):
+    with pytest.raises(errors.Conflict, match=f"job {made.job_id} "):
         retry(scheduler, failed)
 
 

@@ -27,7 +27,7 @@ def retry_run(
         tx,
         last,
         None,
-        priority=None if priority is None else priorities.read(priority),
+        priority=failed.priority if priority is None else priorities.read(priority),
         payload_id=run["payload_id"],
     )
     job = msgspec.structs.replace(job, retry_of=failed.number)
