@@ -58,6 +58,7 @@ def test_each_role_may_do_what_it_is_for(clients: dict[str, httpx.Client], role:
 SPECIAL = [
     ("POST", "/api/direct/{job_type}", Role.SUBMIT),
     ("GET", "/api/job-runs/{id}/logs/stdout", Role.READ),
+    ("GET", "/api/jobs/{id}/logs/stdout", Role.READ),
     ("GET", "/metrics", Role.READ),
 ]
 TABLE = [(one.method, one.path, one.role) for one in OPERATIONS] + SPECIAL
@@ -108,8 +109,9 @@ def test_a_page_on_another_site_cannot_reach_the_server(server: Server) -> None:
 
 def test_a_revoked_token_is_good_for_nothing(server: Server) -> None:
     made = server.post("/api/tokens", name="short-lived", role="read")
-    assert server.http.delete(f"/api/tokens/{made['token_id']}").status_code == 200
     with server.client(made["token"]) as revoked:
+        assert revoked.get("/api/jobs").status_code == 200
+        assert server.http.delete(f"/api/tokens/{made['token_id']}").status_code == 200
         assert revoked.get("/api/jobs").status_code == 401
     listed = server.get("/api/tokens")["items"]
     assert made["token"] not in str(listed)

@@ -154,6 +154,8 @@ class Application:
         answer = await asyncio.to_thread(perform) if operation.blocking else perform()
         if isinstance(answer, Future):
             answer = await awaiting(answer)
+        if operation.path == "/api/tokens/{id}":
+            self._doors.forget()
         await self._answer(exchange, operation, answer)
 
     def _limit(self, path: str) -> int:

@@ -12,7 +12,7 @@ from headway.scheduler.scheduler import Scheduler
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 REMEMBER_S = 2.0
-"""How long a token is remembered: a revoked one is good for that much longer at most."""
+"""How long a token is remembered: one that was revoked elsewhere is good for that much longer."""
 
 
 class Doorkeeper:
@@ -47,6 +47,10 @@ class Doorkeeper:
         if found is None:
             raise errors.Unauthorized("this token is not known, or was revoked")
         return found
+
+    def forget(self) -> None:
+        """A token was revoked: from here on it is good for nothing."""
+        self._known.clear()
 
     async def _find(self, token: str) -> Principal | None:
         key = digest(token)
