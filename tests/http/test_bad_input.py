@@ -111,6 +111,7 @@ BAD_QUERIES: tuple[tuple[str, dict[str, Any], int], ...] = (
     ("/api/job-runs/nope", {}, 404),
     ("/api/job-runs/nope/logs/stdout", {}, 404),
     ("/api/job-runs/nope/logs/stdin", {}, 404),
+    ("/api/jobs/nope/logs/stdout", {}, 404),
     ("/api/leases/nope", {}, 404),
     ("/api/job-groups/nope", {}, 404),
     ("/api/graph", {"max_depth": -1}, 422),

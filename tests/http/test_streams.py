@@ -67,6 +67,22 @@ def test_a_log_is_shown_as_it_grows(shared: Stage, server: Server) -> None:
     assert server.http.get(path).text == "hello stream\nbye stream\n"
 
 
+def test_a_jobs_log_is_that_of_its_last_run(server: Server) -> None:
+    waiting = server.submit("note", "later", delay_s=3600)
+    answer = server.http.get(f"/api/jobs/{waiting['number']}/logs/stdout")
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    job = server.submit("say", params={"lines": 2})
+    server.wait(job, "SUCCEEDED")
+    run_id = server.runs(job)[0]["run_id"]
+    path = f"/api/jobs/{job['number']}/logs/stdout"
+    assert server.http.get(path).text == server.http.get(f"/api/job-runs/{run_id}/logs/stdout").text
+    assert server.http.get(path, params={"tail": 1, "follow": "true"}).text == "line 1\n"
+    server.post(f"/api/jobs/{job['number']}/retry", force=True)
+    server.wait(job, "SUCCEEDED")
+    assert len(server.runs(job)) == 2
+    assert server.http.get(path).text.count("\n") == 2
+
+
 def test_a_large_answer_is_compressed_and_small_ones_are_not(server: Server) -> None:
     server.submit("note", "x", params={"name": "x" * 5000})
     assert server.http.get("/api/jobs").headers["content-encoding"] == "gzip"

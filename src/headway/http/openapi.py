@@ -147,7 +147,10 @@ def _content(schema: Any) -> dict[str, Any]:
 def _special(by_type: dict[str, Any]) -> dict[str, Any]:
     return {
         "/api/direct/{job_type}": {"post": _direct(by_type)},
-        "/api/job-runs/{id}/logs/{stream}": {"get": _logs()},
+        "/api/job-runs/{id}/logs/{stream}": {"get": _logs("read_log", "A run's output")},
+        "/api/jobs/{id}/logs/{stream}": {
+            "get": _logs("read_job_log", "The output of a job's last run")
+        },
     }
 
 
@@ -165,12 +168,12 @@ def _direct(by_type: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _logs() -> dict[str, Any]:
+def _logs(name: str, what: str) -> dict[str, Any]:
     lines = {"type": "integer", "minimum": 0, "maximum": 100000}
     text = {"content": {"text/plain": {"schema": {"type": "string"}}}}
     return {
-        "operationId": "read_log",
-        "summary": "A run's output: all of it, its tail, or as it grows.",
+        "operationId": name,
+        "summary": f"{what}: all of it, its tail, or as it grows.",
         "parameters": [
             _in_path("id"),
             _in_path("stream", enum=["stdout", "stderr"]),

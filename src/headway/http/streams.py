@@ -12,12 +12,13 @@ import msgspec
 from headway.domain import errors
 from headway.domain import events as kinds
 from headway.domain.events import Event
+from headway.domain.runs import Run
 from headway.http.exchange import TEXT, Exchange
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import events, log_files, runs
+from headway.storage import events, jobs, log_files, runs
 from headway.storage.transaction import EVENTS, Transaction
 
-LOGS = re.compile(r"/api/job-runs/([^/]+)/logs/(stdout|stderr)")
+LOGS = re.compile(r"/api/(jobs|job-runs)/([^/]+)/logs/(stdout|stderr)")
 PAGE = 500
 KEEP_ALIVE_S = 15.0
 LOG_POLL_S = 0.3
@@ -73,11 +74,12 @@ class Streams:
             stop()
 
     async def logs(self, exchange: Exchange) -> None:
-        """A run's output: all of it, its tail, or as it grows."""
+        """The output of a run, or of a job's last run: all of it, its tail, or as it grows."""
         match = LOGS.fullmatch(exchange.path)
         assert match is not None
-        run_id, stream = match[1], match[2]
-        await self._read(lambda tx: runs.view(tx, run_id))
+        kind, name, stream = match.groups()
+        find = runs.view if kind == "job-runs" else _last_run
+        run_id = (await self._read(lambda tx: find(tx, name))).run_id
         path = log_files.path(self._scheduler.data / log_files.folder(run_id), stream)
         follow, tail = _read_query(exchange.query())
         if not follow and tail is not None:
@@ -105,6 +107,13 @@ class Streams:
 
     async def _read(self, work: Callable[[Transaction], Value]) -> Value:
         return await asyncio.to_thread(self._scheduler.store.read, work)
+
+
+def _last_run(tx: Transaction, reference: str) -> Run:
+    found = runs.of_job(tx, jobs.find_number(tx, reference))
+    if not found:
+        raise errors.NotFound("run of job", reference)
+    return found[0]
 
 
 def _read_query(query: dict[str, str]) -> tuple[bool, int | None]:
