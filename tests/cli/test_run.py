@@ -4,6 +4,7 @@ import json
 import signal
 import time
 
+import httpx
 from tests.cli.conftest import WAIT_S, Cli
 
 LOUD = ("sh", "-c", "echo out; echo oops >&2; exit 3")
@@ -33,6 +34,20 @@ def test_run_takes_only_its_own_job_and_works_where_it_is_called(cli: Cli) -> No
     assert cli.text("jobs", "tail", "2").strip() == str(cli.folder.resolve())
     assert not (cli.folder / "other").exists()
     assert cli.text("jobs", "status", "1") == "queued\n"
+
+
+def test_run_mends_what_a_server_that_crashed_has_left_behind(cli: Cli) -> None:
+    with cli.start("serve", "--port", "0", "--json") as server:
+        assert server.stdout is not None
+        url = json.loads(server.stdout.readline())["url"]
+        token = (cli.folder / ".headway" / "admin.token").read_text().strip()
+        job = {"job_type": "command", "params": {"argv": ["sleep", "600"]}}
+        with httpx.Client(base_url=url, headers={"authorization": f"Bearer {token}"}) as http:
+            assert http.post("/api/jobs", json=job).status_code == 201
+            assert http.post("/api/reservations", json={"reserved_by": "me"}).status_code == 201
+        server.kill()
+    code, out, _ = cli.program("run", "--", "echo", "done")
+    assert (code, out) == (0, "done\n")
 
 
 def test_ctrl_c_ends_the_command(cli: Cli) -> None:

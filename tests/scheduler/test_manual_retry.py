@@ -95,7 +95,7 @@ def test_a_run_from_before_a_rewind_is_tried_again_in_the_chain_as_it_is_now(
     retry(scheduler, root)
     history = run_next(scheduler, FAILED)
     scheduler.store.write(lambda tx: rewind.rewind(scheduler, tx, root.number))
-    with pytest.raises(errors.Conflict, match=f"job {root.number} "):
+    with pytest.raises(errors.Conflict, match=f"job {root.job_id} "):
         retry(scheduler, history)
     run_next(scheduler, FAILED)
     made = retry(scheduler, history)

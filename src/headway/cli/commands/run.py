@@ -79,6 +79,7 @@ def _worker(session: "Session", number: int) -> Iterator[None]:
         return
     from headway import worker_wiring
     from headway.client.transport import LocalTransport as ClientTransport
+    from headway.scheduler import recovery
     from headway.scheduler.timekeeper import Timekeeper
     from headway.worker.loop import Worker
     from headway.worker.transport import LocalTransport
@@ -90,6 +91,12 @@ def _worker(session: "Session", number: int) -> Iterator[None]:
     executors = worker_wiring.executors({}, 1, scheduler.workspace, scheduler.rules.largest_result)
     worker = Worker(
         LocalTransport(scheduler, me, only_job=number), executors, slots=1, data=scheduler.data
+    )
+    # A server that crashed may have left a reservation that nobody else would end.
+    recovery.recover(
+        scheduler,
+        worker_wiring.is_alive,
+        lambda run_ids: worker_wiring.end_orphans(scheduler.data, run_ids),
     )
     timekeeper = Timekeeper(scheduler)
     timekeeper.start()
