@@ -52,6 +52,7 @@ def test_a_denied_worker_is_told_when_to_come_back(scheduler: Scheduler) -> None
     assert waits[-1] > waits[0]
     pending = job(scheduler, 2)
     assert pending.status is JobStatus.LEASE_PENDING
+    assert pending.waited_on == ("limits",)
     assert pending.wait_reason is not None
     assert pending.wait_reason.kind == "limits"
     finish(scheduler, running)

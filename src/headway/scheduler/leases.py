@@ -183,6 +183,9 @@ def _keep_claim(
         denials=denials,
         limited_since=(record.limited_since or tx.now_ms) if kind == "limits" else None,
     )
+    if kind is not None and kind not in record.waited_on:
+        waited_on = codec.dump((*record.waited_on, kind))
+        tx.do("note_waited_on", number=record.number, waited_on=waited_on)
     tx.due_at(expires)
 
 

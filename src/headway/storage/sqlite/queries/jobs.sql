@@ -129,6 +129,10 @@ SELECT number, job_id, lane_id, payload_id, status, priority, position, terms, a
     dedup_key, created_at, queued_at, limited_since, waited_on
 FROM jobs WHERE limited_since <= :before AND finished_at IS NULL ORDER BY limited_since, number LIMIT :count;
 
+-- name: note_waited_on
+-- A claimed job was denied its lease for another reason than before.
+UPDATE jobs SET waited_on = :waited_on WHERE number = :number;
+
 -- name: limit_reached
 -- A job at the head of its lane met a full limit.
 UPDATE jobs SET limited_since = :since, waited_on = :waited_on WHERE number = :number;
