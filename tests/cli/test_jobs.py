@@ -99,6 +99,19 @@ def test_the_graph_is_drawn(cli: Cli) -> None:
     assert {node["number"] for node in around["nodes"]} == {1, 2}
 
 
+def test_around_one_job_both_what_it_waits_for_and_what_waits_for_it_are_drawn(cli: Cli) -> None:
+    cli.call("submit", "first")
+    cli.call("submit", "second", "--after", "1")
+    cli.call("submit", "third", "--after", "2")
+    drawn = cli.text("jobs", "schedule", "--job", "2", "--max-depth", "1").splitlines()
+    assert [line.split(" [")[0] for line in drawn[1:]] == [
+        "3 waiting_on_deps",
+        "`-- after:success -> 2 waiting_on_deps",
+        "    `-- after:success -> 1 queued",
+    ]
+    assert "waited on  dependencies" in cli.text("jobs", "show", "2")
+
+
 def test_jobs_are_moved_approved_and_rejected(cli: Cli) -> None:
     for _ in range(3):
         cli.call("submit", "story", "--approval")

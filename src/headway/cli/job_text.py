@@ -117,6 +117,7 @@ def _terms(session: Session, job: Job) -> list[tuple[str, Cell | None]]:
         ("needs", ", ".join(job.needs)),
         ("produces", ", ".join(job.produces)),
         ("locks", ", ".join(lock(one) for one in job.locks)),
+        ("waited on", ", ".join(job.waited_on)),
         ("pinned to", f"{pin.branch} at {pin.commit[:12]}" if pin else None),
         ("approval", job.approval.lower() if job.approval else None),
         ("requires", ", ".join(job.requires)),

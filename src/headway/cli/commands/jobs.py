@@ -155,7 +155,9 @@ def schedule(
     if format_ == "json" or session.screen.json:
         session.screen.value(graph)
     else:
-        session.screen.line(graph_text.render(graph, max_depth))
+        # Around one job there are as many steps below it as above.
+        depth = max_depth if job is None else 2 * max_depth
+        session.screen.line(graph_text.render(graph, depth))
 
 
 @command(app, "events", "headway jobs events 7")
