@@ -3,19 +3,22 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from tests.helpers import MovableClock, ask, claim, event_kinds, finish
 
 from headway.api import schedules as operations
 from headway.domain import errors, events
 from headway.domain.jobs import Job
+from headway.domain.reservations import ReservationState
 from headway.domain.schedules import Schedule
 from headway.domain.tokens import Role
-from headway.scheduler import schedules, templates, trigger
+from headway.scheduler import direct, schedules, templates, timekeeper, trigger
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.schedules import SchedulePatch, ScheduleRequest
 from headway.scheduler.templates import TemplateRequest
 from headway.storage import job_lists, jobs
+from headway.storage import schedules as kept
 from headway.storage.job_lists import JobFilter
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -314,3 +317,31 @@ def test_below_admin_a_command_is_scheduled_only_as_its_template_says(scheduler:
     with pytest.raises(errors.Forbidden):
         ask(operations.change_schedule, scheduler, Role.SUBMIT, body=patch, id=made.schedule_id)
     assert read(scheduler, made).params == {}
+
+
+def test_a_schedule_whose_timezone_is_gone_keeps_no_other_from_firing(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    lost, other = make(scheduler), make(scheduler)
+    nowhere = msgspec.structs.replace(lost, timezone="Mars/Olympus")
+    scheduler.store.write(lambda tx: kept.update(tx, nowhere))
+    clock.move(hours=1)
+    timekeeper.run_due(scheduler, clock.now())
+    assert read(scheduler, other).last_triggered_at == clock.now()
+    assert events.SCHEDULE_FAILED in event_kinds(scheduler)
+    assert read(scheduler, lost).next_trigger_at == clock.now() + trigger.LOOK_AGAIN_AFTER
+
+
+def test_what_cannot_be_done_keeps_nothing_else_from_being_done(
+    scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> int:
+        raise ValueError("not today")
+
+    reservation = scheduler.store.write(lambda tx: direct.reserve(scheduler, tx, "me", None))
+    monkeypatch.setattr(trigger, "fire_due", fail)
+    clock.move(hours=1)
+    with pytest.raises(ExceptionGroup):
+        timekeeper.run_due(scheduler, clock.now())
+    ended = scheduler.store.read(lambda tx: direct.get(tx, reservation.reservation_id))
+    assert ended.state is ReservationState.EXPIRED

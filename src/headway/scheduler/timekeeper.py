@@ -84,13 +84,19 @@ def run_due(scheduler: Scheduler, started_at: datetime) -> float:
     """Do everything that is due; answers how many seconds there are until the next thing is."""
     now = moments.to_millis(scheduler.clock.now())
     next_at, watching = scheduler.store.read(_next)
+    failed: list[Exception] = []
     if next_at is not None and next_at <= now:
         for step in _steps(scheduler, started_at):
-            while scheduler.store.write(step) >= BATCH:
-                pass
+            try:
+                while scheduler.store.write(step) >= BATCH:
+                    pass
+            except Exception as error:  # the other kinds of things are due all the same
+                failed.append(error)
         next_at, watching = scheduler.store.read(_next)
     if watching:
         probes.probe(scheduler)
+    if failed:
+        raise ExceptionGroup("what was due could not be done", failed)
     left_s = SAFETY_POLL_S if next_at is None else (next_at - now) / 1000
     return min(left_s, scheduler.rules.probe_every_s) if watching else left_s
 

@@ -19,6 +19,9 @@ BATCH = 1000
 MOST_LATE = 1000
 """A clock that jumps ahead makes a schedule late by this many fires, not by millions."""
 
+LOOK_AGAIN_AFTER = timedelta(hours=1)
+"""When a schedule is tried again whose timetable cannot be read, as its timezone is gone."""
+
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -31,12 +34,20 @@ def fire_due(scheduler: Scheduler, tx: Transaction, started_at: datetime) -> int
     due = schedules.due(tx, BATCH)
     chronicle = Chronicle(tx)
     for schedule in due:
+        try:
+            following = timetable(schedule).next_after(tx.now)
+        except errors.HeadwayError as error:  # its own trouble: the others fire
+            facts = _facts(schedule, tx.now) | {"code": error.code, "error": error.detail}
+            chronicle.add(events.SCHEDULE_FAILED, None, facts)
+            later = tx.now + LOOK_AGAIN_AFTER
+            schedules.update(tx, msgspec.structs.replace(schedule, next_trigger_at=later))
+            continue
         fires = _fires_to_make(tx, chronicle, schedule, started_at)
         fired = [one for one in fires if _fire(scheduler, tx, chronicle, schedule, one)]
         moved = msgspec.structs.replace(
             schedule,
             last_triggered_at=tx.now if fired else schedule.last_triggered_at,
-            next_trigger_at=timetable(schedule).next_after(tx.now),
+            next_trigger_at=following,
         )
         schedules.update(tx, moved)
     chronicle.write()
@@ -50,7 +61,10 @@ def look_again(tx: Transaction, after: str) -> str | None:
     """
     found = schedules.ahead(tx, after, BATCH)
     for schedule in found:
-        following = timetable(schedule).next_after(tx.now)
+        try:
+            following = timetable(schedule).next_after(tx.now)
+        except errors.HeadwayError:
+            continue  # it is told when the schedule is due
         if following != schedule.next_trigger_at:
             moved = msgspec.structs.replace(schedule, next_trigger_at=following)
             schedules.update(tx, moved)
