@@ -178,11 +178,12 @@ class Facts:
                 self._dependencies.setdefault(row["job_number"], []).append(row)
         self._load_ends(row["chain"] for rows in self._dependencies.values() for row in rows)
 
-    def _load_artifacts(self, names: Collection[str]) -> None:
+    def _load_artifacts(self, wanted: Collection[str]) -> None:
+        names = set(wanted) - self._producers.keys()
         if not names:
             return
         listed = records.listed(names)
-        self._markers = {
+        self._markers |= {
             row["artifact"] for row in self._tx.rows("present_markers", artifacts=listed)
         }
         for row in self._tx.rows("producers", artifacts=listed):

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 T = TypeVar("T")
 
@@ -28,15 +28,16 @@ class _Inbox:
     """Futures that are done, until the loop has time for them."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self._loop = ref(loop)  # or else a loop that is over would be kept for ever
         self._done: deque[tuple[asyncio.Future[Any], Future[Any]]] = deque()
         self._is_called = False
 
     def put(self, waiter: "asyncio.Future[Any]", done: "Future[Any]") -> None:
         self._done.append((waiter, done))
-        if not self._is_called and not self._loop.is_closed():
+        loop = self._loop()
+        if not self._is_called and loop is not None and not loop.is_closed():
             self._is_called = True
-            self._loop.call_soon_threadsafe(self._answer)
+            loop.call_soon_threadsafe(self._answer)
 
     def _answer(self) -> None:
         # In this order: what is put from here on calls again.
