@@ -113,6 +113,8 @@ CREATE INDEX jobs_retries_by_chain ON jobs (chain, number) WHERE retry_of IS NOT
 
 CREATE INDEX jobs_by_group ON jobs (group_id, group_place) WHERE group_id IS NOT NULL;
 
+CREATE INDEX jobs_active_by_group ON jobs (group_id) WHERE group_id IS NOT NULL AND finished_at IS NULL;
+
 CREATE INDEX jobs_by_schedule ON jobs (schedule_id, number) WHERE schedule_id IS NOT NULL;
 
 CREATE INDEX jobs_by_dedup_key ON jobs (dedup_key, finished_at) WHERE dedup_key IS NOT NULL;
