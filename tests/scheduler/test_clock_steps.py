@@ -176,3 +176,17 @@ def test_the_timekeeper_sees_the_step_before_it_judges(
     scheduler.store.wakeups.tell({DUE})
     wait_for(lambda: expires_at(scheduler, started) > clock.now() or None, "a fresh lease")
     assert job(scheduler, started.number).status is JobStatus.RUNNING
+
+
+def test_nothing_is_judged_by_a_clock_that_was_set_since_the_last_look(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler)
+    (started,) = claim(scheduler, worker_id=WORKER)
+    watch = clock_steps.ClockWatch(clock, passed=lambda: 0.0)
+    clock.move(DAY_S)
+    timekeeper.run_due(scheduler, clock.now(), watch.trusts)
+    assert job(scheduler, started.number).status is JobStatus.RUNNING
+    assert watch.step_s() == DAY_S
+    timekeeper.run_due(scheduler, clock.now(), watch.trusts)
+    assert job(scheduler, started.number).status is JobStatus.TIMEOUT

@@ -7,6 +7,7 @@ look again for their next fire. Running it twice, or on two servers at once, doe
 import logging
 import time
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 
 from headway.domain.reservations import EXPIRES_AFTER_S
@@ -39,6 +40,11 @@ class ClockWatch:
         before, self._last = self._last, self._look()
         step_s = (self._last[0] - before[0]) - (self._last[1] - before[1])
         return step_s if abs(step_s) >= SMALLEST_S else 0.0
+
+    def trusts(self, moment: datetime) -> bool:
+        """Whether this is the time by the clock as it was at the last look."""
+        expected = self._last[0] + self._passed() - self._last[1]
+        return abs(moment.timestamp() - expected) < SMALLEST_S
 
     def _look(self) -> tuple[float, float]:
         return self._clock.now().timestamp(), self._passed()

@@ -9,6 +9,7 @@ import logging
 import threading
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from headway.domain import errors, moments
 from headway.scheduler import clock_steps, direct, expire, probes, settle, trigger
@@ -59,7 +60,7 @@ class Timekeeper:
             self._poke.clear()
             try:
                 self._notice_a_new_time()
-                wait_s = run_due(self._scheduler, self._started_at)
+                wait_s = run_due(self._scheduler, self._started_at, self._watch.trusts)
             except errors.Unavailable as error:
                 log.warning("what is due must wait: %s", error)
                 wait_s = 1.0
@@ -80,15 +81,22 @@ class Timekeeper:
             self._started_at = self._scheduler.clock.now()
 
 
-def run_due(scheduler: Scheduler, started_at: datetime) -> float:
-    """Do everything that is due; answers how many seconds there are until the next thing is."""
+def run_due(
+    scheduler: Scheduler,
+    started_at: datetime,
+    trusts: Callable[[datetime], bool] = lambda moment: True,
+) -> float:
+    """Do everything that is due; answers how many seconds there are until the next thing is.
+
+    What is not trusted is a clock that was set in this moment: nothing is judged by it.
+    """
     now = moments.to_millis(scheduler.clock.now())
     next_at, watching = scheduler.store.read(_next)
     failed: list[Exception] = []
     if next_at is not None and next_at <= now:
         for step in _steps(scheduler, started_at):
             try:
-                while scheduler.store.write(step) >= BATCH:
+                while scheduler.store.write(partial(_if_trusted, trusts, step)) >= BATCH:
                     pass
             except Exception as error:  # the other kinds of things are due all the same
                 failed.append(error)
@@ -99,6 +107,12 @@ def run_due(scheduler: Scheduler, started_at: datetime) -> float:
         raise ExceptionGroup("what was due could not be done", failed)
     left_s = SAFETY_POLL_S if next_at is None else (next_at - now) / 1000
     return min(left_s, scheduler.rules.probe_every_s) if watching else left_s
+
+
+def _if_trusted(
+    trusts: Callable[[datetime], bool], step: Callable[[Transaction], int], tx: Transaction
+) -> int:
+    return step(tx) if trusts(tx.now) else 0
 
 
 def _next(tx: Transaction) -> tuple[int | None, bool]:
