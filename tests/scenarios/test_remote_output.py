@@ -47,6 +47,7 @@ def test_output_is_not_lost_while_the_server_is_away(stage: Stage) -> None:
     worker = stage.work(server)
     job = server.submit("talk", "a")
     wait_for(lambda: server.job(job)["status"] == "RUNNING", "the run")
+    wait_for(lambda: log(server, job), "the first words: the worker knows of the run")
     server.kill()
     stage.let_go("a")
     wait_for(lambda: "outcomes wait" in worker.log, "the worker to report in vain")
