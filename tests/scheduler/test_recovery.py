@@ -50,6 +50,17 @@ def test_everything_that_a_dead_worker_ran_is_tried_again(scheduler: Scheduler) 
     assert verify.verify(scheduler) == []
 
 
+def test_jobs_that_started_at_once_are_tried_again_in_their_order(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery, "BATCH", 100)
+    submit_all(scheduler, *({} for _ in range(12)))
+    claim(scheduler, 12, worker_id=DEAD)
+    recover(scheduler)
+    first = [job(scheduler, number).job_id for number in range(1, 13)]
+    assert [job(scheduler, number).retry_of for number in range(13, 25)] == first
+
+
 def test_one_job_that_cannot_be_recovered_is_counted_and_stops_no_other(
     scheduler: Scheduler,
 ) -> None:

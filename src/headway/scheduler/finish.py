@@ -183,7 +183,8 @@ def abandon(
     outcome: Outcome,
 ) -> list[Ended]:
     """End runs whose worker is gone or late. The lease is consumed here too: it happens once."""
-    rows = tx.rows("abandon_leases", lease_ids=records.listed(row["lease_id"] for row in leases))
+    gone = tx.rows("abandon_leases", lease_ids=records.listed(row["lease_id"] for row in leases))
+    rows = sorted(gone, key=lambda row: int(row["job_number"]))  # deleted rows come in any order
     found = {record.number: record for record in jobs.read(tx, [row["job_number"] for row in rows])}
     ended = [_ended(found[row["job_number"]], outcome, row["progress"]) for row in rows]
     close_runs(tx, [(one, outcome) for one in ended], LeaseState.EXPIRED)
