@@ -145,10 +145,14 @@ def test_stdin_is_fed_whether_it_is_read_or_not(executor: CommandExecutor, tmp_p
     assert run(executor, shell(tmp_path, "exit 0", stdin=text)).status is RunStatus.COMPLETED
 
 
-def test_a_late_command_is_timed_out(executor: CommandExecutor, tmp_path: Path) -> None:
-    outcome = run(executor, command(tmp_path, "sleep", "60", timeout_s=0.1))
+@pytest.mark.parametrize("script", [OBEYS_SIGTERM, IGNORES_SIGTERM])
+def test_a_late_command_is_ended_without_grace(
+    nursery: Nursery, executor: CommandExecutor, tmp_path: Path, script: str
+) -> None:
+    nursery.grace = 3600
+    outcome = run(executor, command(tmp_path, "sh", "-c", script, timeout_s=0.1))
     assert outcome == Outcome(
-        status=RunStatus.FAILED, error="timed out after 0.1 s", exit_code=143, timed_out=True
+        status=RunStatus.FAILED, error="timed out after 0.1 s", exit_code=137, timed_out=True
     )
 
 

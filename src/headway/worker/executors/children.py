@@ -104,7 +104,7 @@ class ChildRun:
             self._nursery.guard.watch(pid, self._deadline)
             process_groups.record(self._work.log_dir, pid)
             if self._ending is not None:
-                self._terminate(pid)
+                self._send_end(pid, self._ending)
             elif self._work.timeout_s is not None:
                 self._later(self._work.timeout_s, lambda: self._end("timeout"))
 
@@ -132,11 +132,15 @@ class ChildRun:
             if self._ending is None and not self._is_over:
                 self._ending = why
                 if self._pid is not None:
-                    self._terminate(self._pid)
+                    self._send_end(self._pid, why)
 
-    def _terminate(self, pid: int) -> None:
-        process_groups.terminate(pid)
-        self._later(self._nursery.grace, self._kill)
+    def _send_end(self, pid: int, why: Ending) -> None:
+        """A lease ends with the time-out of its job: whoever comes next must not run beside it."""
+        if why == "timeout":
+            process_groups.send(pid, signal.SIGKILL)
+        else:
+            process_groups.terminate(pid)
+            self._later(self._nursery.grace, self._kill)
 
     def _kill(self) -> None:
         with self._lock:
