@@ -73,7 +73,8 @@ class Picker:
         for candidate in self._starved(lanes):
             if not self._consider(candidate):
                 return self.picked
-        for candidate in self._held(self._in_order(lanes)):
+        candidates = self._in_order(lanes)
+        for candidate in self._held(candidates) if self._tx.beside else candidates:
             if candidate.job.number in self._seen or candidate.job.lane_id in self._closed:
                 continue
             if not self._consider(candidate):
@@ -168,8 +169,6 @@ class Picker:
 
         Whoever takes jobs of a lane that a limit holds for has locked that limit, and is alone.
         """
-        if not self._tx.beside:
-            yield from candidates
         in_vain = 0
         while page := list(itertools.islice(candidates, self._wanted << in_vain)):
             contested = [one.job.number for one in page if not self._uses_of(one)]
