@@ -32,9 +32,13 @@ class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True, dict=True
     limited_since: int | None
     waited_on_json: str
 
-    @cached_property
+    @property
     def terms(self) -> Terms:
-        """What was asked for and never changes."""
+        """What was asked for and never changes; most jobs ask for nothing."""
+        return codec.NO_TERMS if self.terms_json == "{}" else self._own_terms
+
+    @cached_property
+    def _own_terms(self) -> Terms:
         return codec.load_terms(self.terms_json)
 
     @property

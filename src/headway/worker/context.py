@@ -82,7 +82,8 @@ class JobContext:
     def logs(self) -> RunLog:
         """The run's own log files, which are opened when something is written."""
         if self._logs is None:
-            self._logs = RunLog(lambda: self._work.log_dir)
+            work = self._work  # not `self`: a circle for every run is work for the collector
+            self._logs = RunLog(lambda: work.log_dir)
         return self._logs
 
     def progress(self, fraction: float, message: str | None = None) -> None:
