@@ -1,7 +1,7 @@
 """Threads that serve a line of runs: as few of them as get it done.
 
 Waking a thread for every run would cost more than a short run itself. One thread serves the line
-for as long as the line moves; when it has not moved for a moment, twice as many serve it.
+for as long as the line moves; when it has not moved for a moment, four times as many serve it.
 """
 
 import itertools
@@ -11,7 +11,8 @@ from typing import Protocol
 
 from headway.worker.executors.timers import Timers
 
-PATIENCE_S = 0.001
+PATIENCE_S = 0.005
+"""As long as Python lets one thread keep the others waiting: less would say nothing of the runs."""
 
 
 class Run(Protocol):
@@ -68,7 +69,9 @@ class SlotThreads:
         """The line has had its moment: if it did not move, more threads are needed."""
         with self._lock:
             if self._line and self._taken == seen:
-                self._wake(min(len(self._line), self._size - self._active, max(1, self._active)))
+                self._wake(
+                    min(len(self._line), self._size - self._active, max(1, 3 * self._active))
+                )
             if self._line and self._active < self._size:
                 self._watch()
             else:
