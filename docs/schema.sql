@@ -159,8 +159,8 @@ CREATE TABLE runs (
 CREATE INDEX runs_by_job ON runs (job_number);
 
 CREATE TABLE leases (
-    lease_id   TEXT PRIMARY KEY,
-    job_number INTEGER NOT NULL UNIQUE,
+    job_number INTEGER PRIMARY KEY,
+    lease_id   TEXT NOT NULL UNIQUE,
     lane_id    INTEGER NOT NULL,
     worker_id  TEXT NOT NULL,
     ttl_ms     INTEGER NOT NULL,
@@ -168,7 +168,7 @@ CREATE TABLE leases (
     expires_at INTEGER NOT NULL,
     deadline   INTEGER,
     progress   TEXT
-) WITHOUT ROWID;
+);
 
 CREATE INDEX leases_by_expiry ON leases (expires_at);
 
@@ -177,10 +177,10 @@ CREATE TABLE dependencies (
     chain      INTEGER NOT NULL,
     policy     TEXT NOT NULL CHECK (policy = 'success' OR policy = 'finished' OR policy = 'failure'),
     met        INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (job_number, chain, policy)
+    PRIMARY KEY (chain, job_number, policy)
 ) WITHOUT ROWID;
 
-CREATE INDEX dependencies_by_chain ON dependencies (chain, met, job_number);
+CREATE INDEX dependencies_by_job ON dependencies (job_number, chain);
 
 CREATE TABLE needs (
     artifact   TEXT NOT NULL,

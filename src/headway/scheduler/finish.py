@@ -15,7 +15,7 @@ from headway.scheduler.endings import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, records
 from headway.storage.events import Chronicle
-from headway.storage.records import JobRecord
+from headway.storage.records import JobRecord, LeasedRecord
 from headway.storage.transaction import Row, Transaction
 
 LEASE_EXPIRED = "lease expired"
@@ -41,22 +41,17 @@ def finish(
 ) -> list[Answer]:
     """End a worker's runs. The lease is consumed first: without it nothing changes."""
     wanted = {report.lease_id: report for report in reports}
-    rows = tx.rows("consume_leases", lease_ids=records.listed(wanted), worker_id=worker_id)
-    consumed = {row["lease_id"] for row in rows}
-    found = {one.number: one for one in jobs.read(tx, [row["job_number"] for row in rows])}
+    found = jobs.take_from_leases(tx, wanted, worker_id)
     chronicle = Chronicle(tx)
-    _observe(scheduler, tx, list(found.values()))
-    ended = [
-        _ended(found[row["job_number"]], wanted[row["lease_id"]].outcome, row["progress"])
-        for row in rows
-    ]
+    _observe(scheduler, tx, found)
+    ended = [_ended(record, wanted[str(record.run_id)].outcome) for record in found]
     close_runs(tx, [(one, wanted[str(one.run_id)].outcome) for one in ended], LeaseState.RELEASED)
     settle.settle(scheduler, tx, chronicle, ended=ended)
     chronicle.write()
     answers = {
         str(one.run_id): Answer(lease_id=str(one.run_id), status=one.status) for one in ended
     }
-    late = [report for lease_id, report in wanted.items() if lease_id not in consumed]
+    late = [report for lease_id, report in wanted.items() if lease_id not in answers]
     answers.update(_late_answers(tx, worker_id, late))
     return [answers[report.lease_id] for report in reports]
 
@@ -131,7 +126,7 @@ def report_hash(outcome: Outcome) -> str | None:
 PLAIN_SUCCESS = Outcome(status=RunStatus.COMPLETED)
 
 
-def _ended(record: JobRecord, outcome: Outcome, progress: str | None) -> Ended:
+def _ended(record: LeasedRecord, outcome: Outcome) -> Ended:
     return Ended(
         record=record,
         status=status_of(record, outcome),
@@ -140,7 +135,7 @@ def _ended(record: JobRecord, outcome: Outcome, progress: str | None) -> Ended:
         error=outcome.error,
         exit_code=outcome.exit_code,
         artifacts=outcome.artifacts,
-        progress=progress,
+        progress=record.live_progress,
         retry=outcome.retry,
     )
 
@@ -183,10 +178,9 @@ def abandon(
     outcome: Outcome,
 ) -> list[Ended]:
     """End runs whose worker is gone or late. The lease is consumed here too: it happens once."""
-    gone = tx.rows("abandon_leases", lease_ids=records.listed(row["lease_id"] for row in leases))
-    rows = sorted(gone, key=lambda row: int(row["job_number"]))  # deleted rows come in any order
-    found = {record.number: record for record in jobs.read(tx, [row["job_number"] for row in rows])}
-    ended = [_ended(found[row["job_number"]], outcome, row["progress"]) for row in rows]
+    found = jobs.take_from_leases(tx, [row["lease_id"] for row in leases])
+    in_order = sorted(found, key=lambda record: record.number)
+    ended = [_ended(record, outcome) for record in in_order]
     close_runs(tx, [(one, outcome) for one in ended], LeaseState.EXPIRED)
     settle.settle(scheduler, tx, chronicle, ended=ended)
     return ended

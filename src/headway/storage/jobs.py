@@ -18,7 +18,7 @@ from headway.domain.jobs import (
 )
 from headway.domain.states import JobStatus
 from headway.storage import codec, records
-from headway.storage.records import JobRecord
+from headway.storage.records import JobRecord, LeasedRecord
 from headway.storage.transaction import Row, Transaction
 
 
@@ -120,6 +120,18 @@ def read(tx: Transaction, numbers: Collection[int]) -> list[JobRecord]:
     if not numbers:
         return []
     return tx.values(JobRecord, "job_records", numbers=records.listed(numbers))
+
+
+def take_from_leases(
+    tx: Transaction, lease_ids: Collection[str], worker_id: str | None = None
+) -> list[LeasedRecord]:
+    """The jobs that run under these leases, which are over from here on; a lost one has no job."""
+    found = tx.values(
+        LeasedRecord, "leased_jobs", lease_ids=records.listed(lease_ids), worker_id=worker_id
+    )
+    if found:
+        tx.put("remove_leases", numbers=records.listed(one.number for one in found))
+    return found
 
 
 def read_one(tx: Transaction, reference: str | int) -> JobRecord:

@@ -180,8 +180,8 @@ CREATE INDEX runs_by_job ON runs (job_number);
 -- Live leases only: a lease that ended has its state in its run. What is used is derived from here.
 -- One lease a job is also one open run a job.
 CREATE TABLE leases (
-    lease_id   TEXT COLLATE "C" PRIMARY KEY,
-    job_number BIGINT NOT NULL UNIQUE,
+    job_number BIGINT PRIMARY KEY,
+    lease_id   TEXT COLLATE "C" NOT NULL UNIQUE,
     lane_id    BIGINT NOT NULL,
     worker_id  TEXT NOT NULL,
     ttl_ms     BIGINT NOT NULL,
@@ -198,10 +198,10 @@ CREATE TABLE dependencies (
     chain      BIGINT NOT NULL,
     policy     TEXT COLLATE "C" NOT NULL CHECK (policy = 'success' OR policy = 'finished' OR policy = 'failure'),
     met        BIGINT NOT NULL DEFAULT 0,
-    PRIMARY KEY (job_number, chain, policy)
+    PRIMARY KEY (chain, job_number, policy)
 );
 
-CREATE INDEX dependencies_by_chain ON dependencies (chain, job_number);
+CREATE INDEX dependencies_by_job ON dependencies (job_number, chain);
 
 CREATE TABLE needs (
     artifact   TEXT COLLATE "C" NOT NULL,

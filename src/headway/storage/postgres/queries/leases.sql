@@ -5,15 +5,17 @@ SELECT run_id, number, lane_id, worker_id, CAST(:ttl_ms AS bigint), started_at, 
     CAST(:deadline AS bigint)
 FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[]));
 
--- name: consume_leases
--- Ending a run takes its lease first: no row means that the lease was lost.
-DELETE FROM leases WHERE lease_id = ANY (CAST(:lease_ids AS text[])) AND worker_id = :worker_id
-RETURNING lease_id, job_number, progress;
+-- name: leased_jobs
+-- The jobs that run under these leases, of one worker or of all: no row means that a lease was lost.
+-- Whoever else is about to end one of them is waited for.
+SELECT j.*, le.progress AS live_progress FROM leases le JOIN jobs j ON j.number = le.job_number
+WHERE le.lease_id = ANY (CAST(:lease_ids AS text[]))
+AND le.worker_id = coalesce(CAST(:worker_id AS text), le.worker_id)
+FOR UPDATE OF le;
 
--- name: abandon_leases
--- The worker is gone or too late: its leases are taken from it.
-DELETE FROM leases WHERE lease_id = ANY (CAST(:lease_ids AS text[]))
-RETURNING lease_id, job_number, progress;
+-- name: remove_leases
+-- Some jobs run no more.
+DELETE FROM leases WHERE job_number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: leases_by_id
 -- Some live leases.

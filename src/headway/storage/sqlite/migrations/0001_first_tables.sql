@@ -157,8 +157,8 @@ CREATE INDEX runs_by_job ON runs (job_number);
 -- Live leases only: a lease that ended has its state in its run. What is used is derived from here.
 -- One lease a job is also one open run a job.
 CREATE TABLE leases (
-    lease_id   TEXT PRIMARY KEY,
-    job_number INTEGER NOT NULL UNIQUE,
+    job_number INTEGER PRIMARY KEY,
+    lease_id   TEXT NOT NULL UNIQUE,
     lane_id    INTEGER NOT NULL,
     worker_id  TEXT NOT NULL,
     ttl_ms     INTEGER NOT NULL,
@@ -166,7 +166,7 @@ CREATE TABLE leases (
     expires_at INTEGER NOT NULL,
     deadline   INTEGER,
     progress   TEXT
-) WITHOUT ROWID;
+);
 
 CREATE INDEX leases_by_expiry ON leases (expires_at);
 
@@ -175,10 +175,10 @@ CREATE TABLE dependencies (
     chain      INTEGER NOT NULL,
     policy     TEXT NOT NULL CHECK (policy = 'success' OR policy = 'finished' OR policy = 'failure'),
     met        INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (job_number, chain, policy)
+    PRIMARY KEY (chain, job_number, policy)
 ) WITHOUT ROWID;
 
-CREATE INDEX dependencies_by_chain ON dependencies (chain, met, job_number);
+CREATE INDEX dependencies_by_job ON dependencies (job_number, chain);
 
 CREATE TABLE needs (
     artifact   TEXT NOT NULL,

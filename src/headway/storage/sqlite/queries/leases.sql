@@ -4,15 +4,15 @@ INSERT INTO leases (lease_id, job_number, lane_id, worker_id, ttl_ms, granted_at
 SELECT run_id, number, lane_id, worker_id, :ttl_ms, started_at, :expires_at, :deadline
 FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers));
 
--- name: consume_leases
--- Ending a run takes its lease first: no row means that the lease was lost.
-DELETE FROM leases WHERE lease_id IN (SELECT value FROM json_each(:lease_ids)) AND worker_id = :worker_id
-RETURNING lease_id, job_number, progress;
+-- name: leased_jobs
+-- The jobs that run under these leases, of one worker or of all: no row means that a lease was lost.
+SELECT j.*, le.progress AS live_progress FROM leases le JOIN jobs j ON j.number = le.job_number
+WHERE le.lease_id IN (SELECT value FROM json_each(:lease_ids))
+AND le.worker_id = coalesce(:worker_id, le.worker_id);
 
--- name: abandon_leases
--- The worker is gone or too late: its leases are taken from it.
-DELETE FROM leases WHERE lease_id IN (SELECT value FROM json_each(:lease_ids))
-RETURNING lease_id, job_number, progress;
+-- name: remove_leases
+-- Some jobs run no more.
+DELETE FROM leases WHERE job_number IN (SELECT value FROM json_each(:numbers));
 
 -- name: leases_by_id
 -- Some live leases.
