@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
-import msgspec
-
 from headway.domain import moments
 
 T = TypeVar("T")
@@ -53,8 +51,8 @@ class Connection(Protocol):
     def all(self, name: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a named query."""
 
-    def tuples(self, name: str, params: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
-        """All rows of a named query, their values in the order of the columns."""
+    def values(self, kind: type[T], name: str, params: Mapping[str, Any]) -> list[T]:
+        """All rows of a named query as values whose fields are its columns, in their order."""
 
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a query that was put together from filters."""
@@ -106,7 +104,7 @@ class Transaction:
 
     def values(self, kind: type[T], name: str, /, **params: Any) -> list[T]:
         """All rows as values whose fields are the columns of the query, in their order."""
-        return msgspec.convert(self._connection.tuples(name, params), list[kind])  # type: ignore[valid-type]
+        return self._connection.values(kind, name, params)
 
     def row(self, name: str, /, **params: Any) -> Row | None:
         """The first row, if there is one."""

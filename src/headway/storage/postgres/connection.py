@@ -1,8 +1,9 @@
 """Connections to one PostgreSQL database, and named queries on them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
@@ -13,6 +14,7 @@ from headway.domain import errors
 from headway.storage.postgres.statements import Statement, named, statement
 from headway.storage.transaction import MustBeAlone, Row
 
+T = TypeVar("T")
 RawConnection = psycopg.Connection[Any]
 
 LOST = (psycopg.OperationalError, psycopg.InterfaceError)
@@ -80,9 +82,10 @@ class PostgresConnection:
         """All rows of a named query."""
         return self._execute(named(name), params).fetchall()
 
-    def tuples(self, name: str, params: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
-        """All rows of a named query, their values in the order of the columns."""
-        return self._execute(named(name), params, self._plain).fetchall()
+    def values(self, kind: type[T], name: str, params: Mapping[str, Any]) -> list[T]:
+        """All rows of a named query as values whose fields are its columns, in their order."""
+        rows = self._execute(named(name), params, self._plain).fetchall()
+        return msgspec.convert(rows, list[kind])  # type: ignore[valid-type]
 
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a query that was put together from filters."""

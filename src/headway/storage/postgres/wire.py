@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
 import psycopg
 from psycopg import generators
 from psycopg.abc import PQGen
@@ -50,9 +51,10 @@ class WireConnection(PostgresConnection):
         """All rows of a named query."""
         return self._dictionaries(self._ask(named(name), params))
 
-    def tuples(self, name: str, params: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
-        """All rows of a named query, their values in the order of the columns."""
-        return self._load(self._ask(named(name), params), tuple)
+    def values(self, kind: type[T], name: str, params: Mapping[str, Any]) -> list[T]:
+        """All rows of a named query as values whose fields are its columns, in their order."""
+        rows = self._load(self._ask(named(name), params), tuple)
+        return msgspec.convert(rows, list[kind])  # type: ignore[valid-type]
 
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a query that was put together from filters."""

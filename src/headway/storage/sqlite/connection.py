@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from headway.domain import errors, moments
 from headway.storage import queries
@@ -19,6 +21,8 @@ from headway.storage.transaction import Row, Transaction
 
 BUSY_TIMEOUT_MS = 5000
 GIVE_UP_AFTER_S = 60.0
+
+T = TypeVar("T")
 
 PACKAGE = "headway.storage.sqlite"
 _LOST = (
@@ -53,10 +57,16 @@ class SqliteConnection:
         statement = _statements()[name]
         return _dictionaries(self.raw.execute(statement.sql, statement.values(params)))
 
-    def tuples(self, name: str, params: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
-        """All rows of a named query, their values in the order of the columns."""
+    def values(self, kind: type[T], name: str, params: Mapping[str, Any]) -> list[T]:
+        """All rows of a named query as values whose fields are its columns, in their order.
+
+        They come as one JSON text. `sqlite3` lets go of the interpreter for every row it fetches,
+        and between busy threads it has to wait for it each time.
+        """
         statement = _statements()[name]
-        return self.raw.execute(statement.sql, statement.values(params)).fetchall()
+        bound = statement.values(params)
+        (found,) = self.raw.execute(statement.as_json(self.raw, bound), bound).fetchone()
+        return msgspec.json.decode(found, type=list[kind])  # type: ignore[valid-type]
 
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a query that was put together from filters."""
@@ -87,6 +97,15 @@ class _Statement:
             self.values = lambda params: (params[only],)
         else:
             self.values = lambda params: ()
+        self._as_json: str | None = None
+
+    def as_json(self, raw: sqlite3.Connection, bound: Any) -> str:
+        """The query with all its rows in one: an array of arrays, in the order of the query."""
+        if self._as_json is None:
+            columns = raw.execute(f"SELECT * FROM ({self.sql}) LIMIT 0", bound).description
+            listed = ", ".join(column[0] for column in columns)
+            self._as_json = f"SELECT json_group_array(json_array({listed})) FROM ({self.sql})"
+        return self._as_json
 
 
 _PARAMETER = re.compile(r"(?<![:\w]):(\w+)")
