@@ -2,8 +2,8 @@
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import Any
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import pytest
 from tests.storage.conftest import OpenStore
@@ -11,6 +11,8 @@ from tests.storage.conftest import OpenStore
 from headway.domain import errors
 from headway.storage.store import Store
 from headway.storage.transaction import DELIVERIES, EVENTS, READY, Transaction
+
+T = TypeVar("T")
 
 PATIENCE_S = 30
 
@@ -134,6 +136,60 @@ def test_work_that_fails_wakes_nobody(store: Store, open_store: OpenStore) -> No
     store.write(lambda tx: tx.wake(EVENTS))
     assert wanted.wait(PATIENCE_S)
     assert not unwanted.is_set()
+
+
+def test_a_thread_that_waits_writes_by_itself_when_nobody_else_does(store: Store) -> None:
+    assert _in_a_thread(lambda: store.write(_thread)) == (PEN, PEN)
+
+
+def test_a_thread_that_waits_leaves_it_to_the_writer_while_others_wait(store: Store) -> None:
+    started, all_there = threading.Event(), threading.Event()
+
+    def keep_busy(_: Transaction) -> None:
+        started.set()
+        all_there.wait(PATIENCE_S)
+
+    first = store.write_later(keep_busy)
+    assert started.wait(PATIENCE_S)
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(store.write, _thread)
+        all_there.set()
+        assert second.result(PATIENCE_S) == "headway-writer"
+    first.result(PATIENCE_S)
+
+
+def test_the_main_thread_never_writes_for_a_ctrl_c_may_come_at_any_moment(store: Store) -> None:
+    assert store.write(_thread) == "headway-writer"
+
+
+def test_work_that_fails_in_the_caller_s_thread_leaves_the_next_one_its_turn(store: Store) -> None:
+    def fail(tx: Transaction) -> None:
+        put("lost")(tx)
+        raise SystemExit(1)
+
+    def write() -> int:
+        with pytest.raises(RuntimeError, match="SystemExit"):
+            store.write(fail)
+        with pytest.raises(RuntimeError, match="inside a write"):
+            store.write(lambda tx: store.write(put("inside")))
+        return store.write(put("kept"))
+
+    assert _in_a_thread(write)[0] == 1
+    assert store.write(put("later")) == 1
+    assert [fact(store, name) for name in ("lost", "inside", "kept")] == [None, None, "x"]
+
+
+PEN = "somebody_0"
+
+
+def _thread(_: Transaction) -> str:
+    return threading.current_thread().name
+
+
+def _in_a_thread(call: Callable[[], T]) -> tuple[T, str]:
+    """What a call answers in another thread, and that thread's name."""
+    with ThreadPoolExecutor(1, "somebody") as pool:
+        return pool.submit(lambda: (call(), threading.current_thread().name)).result(PATIENCE_S)
 
 
 def test_a_store_that_is_closed_takes_no_more(store: Store) -> None:

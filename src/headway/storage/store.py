@@ -75,7 +75,9 @@ class Store:
         """Run the work in a transaction and wait until it is on disk."""
         self.writer.check_outside()
         self._apart.check_outside()
-        return self._writer(manner).submit(work, manner).result()
+        (done,) = self._writer(manner).submit_all([(work, manner)], waits=True)
+        answer: T = done.result()
+        return answer
 
     def write_later(
         self, work: Callable[[Transaction], T], manner: Manner = Manner.ALONE
@@ -87,7 +89,8 @@ class Store:
         self, first: Callable[[Transaction], T], second: Callable[[Transaction], Item]
     ) -> "tuple[Future[T], Future[Item]]":
         """Two pieces of work for one commit, one after the other; each fails by itself."""
-        one, two = self.writer.submit_all([(first, Manner.ALONE), (second, Manner.ALONE)])
+        works = [(first, Manner.ALONE), (second, Manner.ALONE)]
+        one, two = self.writer.submit_all(works, waits=True)
         return one, two
 
     def write_together(

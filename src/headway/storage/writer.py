@@ -4,6 +4,9 @@ It takes everything that is waiting, runs each piece of work in a savepoint insi
 commits once, and only then answers the callers. Many callers share one fsync; one caller's failure
 undoes only its own work.
 
+A thread that waits anyway writes by itself when nobody else does: that spares two hand-overs. Only
+the main thread never does, where a Ctrl-C may come at any moment.
+
 Where the database lets several write at once, a transaction of nothing but work that allows it runs
 beside those of other processes. Work that collides with theirs is done again, alone.
 """
@@ -73,6 +76,9 @@ class Writer:
         self._waiting: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
         self._is_closed = False
         self._door = threading.Lock()  # nothing is queued behind the None that ends the loop
+        self._queued = 0
+        self._turn = threading.Lock()
+        self._who_writes: int | None = None
         self._is_lost = False
         self.problem: str | None = None
         self.commits = 0
@@ -86,20 +92,45 @@ class Writer:
         """Queue a piece of work; the future is done once it is on disk."""
         return self.submit_all([(work, manner)])[0]
 
-    def submit_all(self, works: "Sequence[tuple[Work | Piece, Manner]]") -> "list[Future[Any]]":
-        """Queue pieces of work for one transaction, in this order; each fails by itself."""
+    def submit_all(
+        self, works: "Sequence[tuple[Work | Piece, Manner]]", *, waits: bool = False
+    ) -> "list[Future[Any]]":
+        """Queue pieces of work for one transaction, in this order; each fails by itself.
+
+        A caller that waits for the answers may have to do the work.
+        """
         waiting: list[Waiting] = [(work, Future(), manner) for work, manner in works]
         with self._door:
             accepted = not self._is_closed
-            if accepted:
+            own_turn = accepted and waits and self._may_write()
+            if accepted and not own_turn:
+                self._queued += 1
                 self._waiting.put(waiting)
+        if own_turn:
+            try:
+                self._write(waiting)
+            finally:
+                self._end_turn()
         for _, future, _ in () if accepted else waiting:
             future.set_exception(errors.Stopping())
         return [future for _, future, _ in waiting]
 
+    def _may_write(self) -> bool:
+        """Whether it is the caller's turn: nobody waits or writes."""
+        if self._queued or threading.current_thread() is threading.main_thread():
+            return False
+        if not self._turn.acquire(blocking=False):
+            return False
+        self._who_writes = threading.get_ident()
+        return True
+
+    def _end_turn(self) -> None:
+        self._who_writes = None
+        self._turn.release()
+
     def check_outside(self) -> None:
         """Refuse to wait for a write inside a write: nobody is left to do it."""
-        if threading.current_thread() is self._thread:
+        if threading.get_ident() == self._who_writes:
             raise RuntimeError(
                 "store.write was called inside a write, which would wait for itself for ever;"
                 " use the transaction that is open"
@@ -113,25 +144,35 @@ class Writer:
             self._is_closed = True
             self._waiting.put(None)
         self._thread.join()
-        self._session.close()
+        with self._turn:
+            self._session.close()
 
     def _loop(self) -> None:
         while True:
             first = self._waiting.get()
-            batch = [] if first is None else first
-            stopping = first is None
-            while len(batch) < MOST_PER_COMMIT and not self._waiting.empty():
-                item = self._waiting.get()
-                if item is None:
-                    stopping = True
-                else:
-                    batch += item
-            # A caller who gave up takes the work along; from here on it is too late to give up.
-            batch = [one for one in batch if one[1].set_running_or_notify_cancel()]
-            if batch:
-                self._write(batch)
+            with self._turn:
+                self._who_writes = threading.get_ident()
+                stopping = self._write_all_from(first)
+                self._who_writes = None
             if stopping and self._waiting.empty():
                 return
+
+    def _write_all_from(self, first: list[Waiting] | None) -> bool:
+        """Write what is waiting; answers whether that was the last."""
+        taken = [first]
+        found = len(first or ())
+        while found < MOST_PER_COMMIT and not self._waiting.empty():
+            taken.append(self._waiting.get())
+            found += len(taken[-1] or ())
+        # A caller who gave up takes the work along; from here on it is too late to give up.
+        batch = [
+            one for some in taken for one in some or () if one[1].set_running_or_notify_cancel()
+        ]
+        if batch:
+            self._write(batch)
+        with self._door:
+            self._queued -= len([some for some in taken if some is not None])
+        return None in taken
 
     def _write(self, batch: list[Waiting], tries: int = 1, *, apart: bool = False) -> None:
         """Do and commit the work; `apart` means that each caller's is done for itself."""
