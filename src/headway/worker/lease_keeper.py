@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from headway.domain import errors
@@ -67,6 +68,7 @@ class LeaseKeeper:
         self._lock = threading.Lock()
         self._poke = threading.Event()
         self._watch = threading.Event()
+        self._at_rest: set[threading.Event] = set()
         self._stopping = False
         transport.on_cancel(self._look_now)
         self._look = False
@@ -80,12 +82,12 @@ class LeaseKeeper:
     def hold(self, lease_id: str, ttl_s: float, claimed: float, ctx: JobContext) -> Held:
         """Keep this lease; `claimed` is when it was asked for, on the monotonic clock."""
         held = Held(lease_id, ttl_s, claimed + ttl_s, claimed + ttl_s / HEARTBEATS_PER_TTL, ctx)
+        short = ttl_s / HEARTBEATS_PER_TTL < TICK_S
         with self._lock:
-            first = not self._held
             self._held[lease_id] = held
-        if first or ttl_s / HEARTBEATS_PER_TTL < TICK_S:
-            self._poke.set()
-            self._watch.set()
+            to_wake = (self._poke, self._watch) if short else tuple(self._at_rest)
+        for signal in to_wake:
+            signal.set()
         return held
 
     def drop(self, lease_id: str) -> None:
@@ -124,8 +126,7 @@ class LeaseKeeper:
 
     def _loop(self) -> None:
         while not self._stopping:
-            self._poke.wait(_until([held.renew_at for held in self.held()]))
-            self._poke.clear()
+            self._sleep(self._poke, lambda held: held.renew_at)
             try:
                 self._beat()
             except Exception:
@@ -134,12 +135,24 @@ class LeaseKeeper:
     def _fence_loop(self) -> None:
         """Beside the heartbeats: a server that does not answer must not hold this up."""
         while not self._stopping:
-            self._watch.wait(_until([held.fence_at for held in self.held() if not held.fenced]))
-            self._watch.clear()
+            self._sleep(self._watch, lambda held: None if held.fenced else held.fence_at)
             try:
                 self._fence()
             except Exception:
                 log.exception("a lost lease could not be given up")
+
+    def _sleep(self, signal: threading.Event, due_at: Callable[[Held], float | None]) -> None:
+        """Until something is due, but never for long; without leases, until somebody signals."""
+        with self._lock:
+            moments = [due_at(held) for held in self._held.values()]
+            due = [moment for moment in moments if moment is not None]
+            if due:
+                self._at_rest.discard(signal)
+            else:
+                self._at_rest.add(signal)
+        left_s = max(SHORTEST_S, min(due) - time.monotonic()) if due else None
+        signal.wait(None if left_s is None else min(TICK_S, left_s))
+        signal.clear()
 
     def _beat(self) -> None:
         everything, self._look = self._look, False
@@ -195,10 +208,3 @@ def _beat(held: Held, progress: Progress | None) -> Beat:
     if progress is None:
         return Beat(lease_id=held.lease_id)
     return Beat(lease_id=held.lease_id, progress=progress.fraction, message=progress.message)
-
-
-def _until(moments: list[float]) -> float | None:
-    """How long to sleep: to the first of these, but never for long, and for ever without any."""
-    if not moments:
-        return None
-    return min(TICK_S, max(SHORTEST_S, min(moments) - time.monotonic()))
