@@ -1,6 +1,6 @@
 """The artifacts that a job needs and produces, each by its one name."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from headway.domain import artifacts, errors
 from headway.scheduler.scheduler import Scheduler
@@ -9,9 +9,11 @@ from headway.storage.transaction import Transaction
 
 
 def read(
-    scheduler: Scheduler, tx: Transaction, field: str, texts: Iterable[str]
+    scheduler: Scheduler, tx: Transaction, field: str, texts: Sequence[str]
 ) -> tuple[str, ...]:
     """The names in this field of a request, each once."""
+    if not texts:
+        return ()
     try:
         return tuple(dict.fromkeys(_name(scheduler, tx, field, text) for text in texts))
     except errors.InvalidArtifact as error:

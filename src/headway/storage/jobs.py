@@ -1,5 +1,6 @@
 """Jobs as they are kept: insert, read, change. Nothing is decided here."""
 
+import operator
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -253,7 +254,27 @@ def insert(
 ) -> None:
     """New jobs with their params."""
     tx.many("insert_payload", payloads)
-    tx.many("insert_job", rows)
+    plain, others = [], []
+    for row in rows:
+        if _special(row) == _NOTHING_SPECIAL:
+            plain.append(_plain(row))
+        else:
+            others.append(row)
+    if plain:
+        tx.put("insert_plain_jobs", jobs=codec.dump(plain))
+    tx.many("insert_job", others)
+
+
+_plain = operator.itemgetter(
+    *("number", "job_id", "lane_id", "payload_id", "priority", "position", "terms"),
+    *("created_at", "queued_at"),
+)
+_special = operator.itemgetter(
+    *("due_at", "scheduled_for", "retry_of", "template_id", "schedule_id", "group_id"),
+    *("approval", "wait_kind", "unique_key", "idempotency_key", "dedup_key"),
+    *("open_deps", "gated", "attempt", "generation"),
+)
+_NOTHING_SPECIAL = (*[None] * 11, 0, 0, 0, 1)
 
 
 class End(NamedTuple):

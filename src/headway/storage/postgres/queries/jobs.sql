@@ -39,6 +39,16 @@ INSERT INTO jobs (
     created_at, queued_at
 FROM json_populate_recordset(CAST(NULL AS jobs), CAST(:rows AS json));
 
+-- name: insert_plain_jobs
+-- New jobs of which nothing special was asked, as an array of arrays.
+INSERT INTO jobs (
+    number, chain, job_id, lane_id, payload_id, status, priority, position, terms, created_at, queued_at
+) SELECT
+    CAST(value ->> 0 AS bigint), CAST(value ->> 0 AS bigint), value ->> 1, CAST(value ->> 2 AS bigint),
+    CAST(value ->> 3 AS bigint), 'QUEUED', CAST(value ->> 4 AS bigint), CAST(value ->> 5 AS bigint), value ->> 6,
+    CAST(value ->> 7 AS bigint), CAST(value ->> 8 AS bigint)
+FROM jsonb_array_elements(CAST(:jobs AS jsonb)) AS r (value);
+
 -- name: insert_tag
 -- A tag of a job.
 INSERT INTO tags (tag, job_number) VALUES (:tag, :job_number);

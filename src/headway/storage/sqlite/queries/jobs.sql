@@ -40,6 +40,16 @@ INSERT INTO jobs (
     :dedup_key, :created_at, :queued_at
 );
 
+-- name: insert_plain_jobs
+-- New jobs of which nothing special was asked, as an array of arrays: binding every column of every
+-- job takes three times as long.
+INSERT INTO jobs (
+    number, chain, job_id, lane_id, payload_id, status, priority, position, terms, created_at, queued_at
+) SELECT
+    value ->> 0, value ->> 0, value ->> 1, value ->> 2, value ->> 3, 'QUEUED', value ->> 4, value ->> 5, value ->> 6,
+    value ->> 7, value ->> 8
+FROM json_each(:jobs);
+
 -- name: insert_tag
 -- A tag of a job.
 INSERT INTO tags (tag, job_number) VALUES (:tag, :job_number);
