@@ -3,22 +3,33 @@
 from typing import Any
 
 import pytest
-from tests.helpers import MovableClock, ask, claim, finish, job, run_next, submit
+from tests.helpers import (
+    MovableClock,
+    ask,
+    ask_lease,
+    claim,
+    event_kinds,
+    finish,
+    job,
+    run_next,
+    submit,
+)
 
 from headway.api import runs as operations
-from headway.domain import errors
-from headway.domain.groups import GroupStatus
-from headway.domain.jobs import Job, RetryPolicy, RetryState
+from headway.domain import errors, events
+from headway.domain.groups import GroupStatus, OnFailure
+from headway.domain.jobs import Job, RetryPolicy, RetryState, WaitReason
 from headway.domain.requests import BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import collect_garbage, groups, rewind, verify
+from headway.scheduler import collect_garbage, groups, rewind, verify, webhooks
 from headway.scheduler.groups import GroupRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import groups as kept
+from headway.storage.webhooks import deliveries
 
 FAILED = RunStatus.FAILED
-NO_RETRY = {"max_attempts": 0}
+NO_RETRY, ONE_RETRY = {"max_attempts": 0}, {"max_attempts": 1}
 
 
 def failed_job(scheduler: Scheduler, **fields: Any) -> Job:
@@ -63,19 +74,82 @@ def test_a_run_that_did_not_fail_is_refused_with_the_reason(scheduler: Scheduler
         ask(operations.retry_run, scheduler, body=operations.RetryBody(), id="nobody")
 
 
-def test_a_chain_is_not_tried_twice_at_once(scheduler: Scheduler) -> None:
+def test_a_chain_is_not_tried_beside_a_link_that_somebody_has_taken(scheduler: Scheduler) -> None:
     failed = failed_job(scheduler)
     made = retry(scheduler, failed)
-    with pytest.raises(errors.Conflict, match=f"job {made.job_id} "):
+    claim(scheduler, lease=False)
+    with pytest.raises(errors.Conflict, match=f"job {made.job_id} .* CLAIMED"):
+        retry(scheduler, failed)
+    ask_lease(scheduler, made.number)
+    with pytest.raises(errors.Conflict, match=f"job {made.job_id} .* RUNNING"):
         retry(scheduler, failed)
 
 
-def test_a_run_whose_automatic_retry_is_still_to_come_is_not_tried_by_hand(
-    scheduler: Scheduler,
+def test_a_retry_by_hand_takes_the_place_of_the_one_that_waits(scheduler: Scheduler) -> None:
+    failed = failed_job(scheduler, retry_policy=ONE_RETRY, unique_key="k", params={"x": 1})
+    made = retry(scheduler, failed, priority="HIGH")
+    replaced = job(scheduler, made.number - 1)
+    assert (replaced.status, replaced.attempt) == (JobStatus.CANCELLED, 1)
+    assert replaced.wait_reason == WaitReason(kind="retry", detail="retried by hand")
+    assert (made.status, made.scheduled_for, made.priority) == (JobStatus.QUEUED, None, 10)
+    assert (made.attempt, made.retry_of) == (1, failed.job_id)
+    assert submit(scheduler, unique_key="k").job_id == made.job_id
+    assert run_next(scheduler, FAILED).retry_state is RetryState.EXHAUSTED
+    assert verify.verify(scheduler) == []
+
+
+def test_whoever_follows_the_chain_sees_no_end_of_it(scheduler: Scheduler) -> None:
+    url, every = "http://127.0.0.1:9/hook", ["job.blocked", "job.cancelled"]
+    scheduler.store.write(lambda tx: webhooks.register(scheduler, tx, url, every))
+    failed = failed_job(scheduler, retry_policy=ONE_RETRY, produces=["custom:model:m"])
+    behind = submit(scheduler, after=[failed.number])
+    hopeless = submit(scheduler, after=[{"job": failed.number, "policy": "failure"}])
+    consumer = submit(scheduler, needs=["custom:model:m"])
+    made = retry(scheduler, failed)
+    for one in (behind, hopeless, consumer):
+        assert job(scheduler, one.number).status is JobStatus.WAITING_ON_DEPS
+    assert _told(scheduler) == [("job.cancelled", failed.number + 1)]
+    assert run_next(scheduler).number == made.number
+    assert job(scheduler, behind.number).status is JobStatus.QUEUED
+    assert job(scheduler, consumer.number).status is JobStatus.QUEUED
+    assert job(scheduler, hopeless.number).status is JobStatus.BLOCKED_BY_DEPENDENCY
+
+
+def _told(scheduler: Scheduler) -> list[tuple[str, int]]:
+    found = scheduler.store.read(
+        lambda tx: deliveries(tx, status=None, job_id=None, before=None, count=100)
+    )
+    return [(one.event, job(scheduler, one.job_id).number) for one in found]
+
+
+@pytest.mark.parametrize("on_failure", OnFailure)
+def test_a_group_is_not_decided_by_a_retry_that_made_way(
+    scheduler: Scheduler, on_failure: OnFailure
 ) -> None:
-    waiting = failed_job(scheduler, retry_policy={"max_attempts": 1})
-    with pytest.raises(errors.Conflict):
-        retry(scheduler, waiting)
+    once = RetryPolicy(max_attempts=1)
+    members = [BatchJobRequest(job_type=one, retry_policy=once) for one in "ab"]
+    group = scheduler.store.write(
+        lambda tx: groups.create(scheduler, tx, GroupRequest(jobs=members, on_failure=on_failure))
+    )
+    made = retry(scheduler, run_next(scheduler, FAILED))
+    assert _group_status(scheduler, group.group_id) is GroupStatus.QUEUED
+    assert run_next(scheduler).number == made.number
+    assert run_next(scheduler).job_type == "b"
+    assert _group_status(scheduler, group.group_id) is GroupStatus.COMPLETED
+    assert event_kinds(scheduler).count(events.GROUP_ENDED) == 1
+
+
+def test_a_retry_that_waits_for_a_lock_leaves_the_line(scheduler: Scheduler) -> None:
+    failed = failed_job(scheduler, locks=["gpu"])
+    submit(scheduler, locks=["gpu"])
+    (holder,) = claim(scheduler)
+    waiting = retry(scheduler, failed)
+    assert waiting.status is JobStatus.WAITING_ON_LOCKS
+    made = retry(scheduler, failed)
+    assert made.status is JobStatus.WAITING_ON_LOCKS
+    assert verify.verify(scheduler) == []
+    finish(scheduler, holder)
+    assert run_next(scheduler).number == made.number
 
 
 def test_its_own_failure_follows_the_chains_count(scheduler: Scheduler) -> None:
@@ -95,12 +169,24 @@ def test_a_run_from_before_a_rewind_is_tried_again_in_the_chain_as_it_is_now(
     retry(scheduler, root)
     history = run_next(scheduler, FAILED)
     scheduler.store.write(lambda tx: rewind.rewind(scheduler, tx, root.number))
+    (again,) = claim(scheduler)
     with pytest.raises(errors.Conflict, match=f"job {root.job_id} "):
         retry(scheduler, history)
-    run_next(scheduler, FAILED)
+    finish(scheduler, again, FAILED)
     made = retry(scheduler, history)
     assert (made.retry_of, made.chain_id) == (history.job_id, root.job_id)
     assert (made.attempt, made.params) == (1, {"x": 1})
+
+
+def test_a_rewound_job_that_waits_makes_way_for_a_run_from_before(scheduler: Scheduler) -> None:
+    root = failed_job(scheduler)
+    scheduler.store.write(lambda tx: rewind.rewind(scheduler, tx, root.number))
+    made = retry(scheduler, root)
+    assert (made.generation, made.attempt, made.chain_id) == (2, 0, root.job_id)
+    assert job(scheduler, root.number).status is JobStatus.CANCELLED
+    assert run_next(scheduler).number == made.number
+    assert claim(scheduler) == []
+    assert verify.verify(scheduler) == []
 
 
 def test_the_params_are_those_of_the_run(scheduler: Scheduler) -> None:

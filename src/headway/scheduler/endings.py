@@ -5,6 +5,7 @@ import msgspec
 from headway.domain.jobs import WaitReason
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
+from headway.scheduler.insert import NewJob
 from headway.storage.records import JobRecord
 
 
@@ -22,3 +23,5 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     started_at: int | None = None
     progress: str | None = None
     retry: bool = True
+    successor: NewJob | None = None
+    """The link of the chain that takes its place: with it, the chain goes on."""

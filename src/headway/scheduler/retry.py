@@ -1,17 +1,25 @@
-"""Trying a failed run again by hand: a new job, however many attempts there were."""
+"""Trying a failed run again by hand: a new job, however many attempts there were.
+
+A chain has one active link. One that nobody has claimed yet makes way for the new one, so that the
+chain goes on without a moment in which it has ended.
+"""
 
 import msgspec
 
 from headway.domain import errors, events, priorities, states
+from headway.domain.jobs import WaitReason
 from headway.domain.runs import RunStatus
 from headway.scheduler import settle
-from headway.scheduler.insert import insert
+from headway.scheduler.endings import Ended
+from headway.scheduler.insert import NewJob, insert
 from headway.scheduler.retry_jobs import retry_job
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import groups, jobs, records
 from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
+
+RETRIED_BY_HAND = "retried by hand"
 
 
 def retry_run(
@@ -33,9 +41,10 @@ def retry_run(
     job = msgspec.structs.replace(job, retry_of=failed.number)
     chronicle = Chronicle(tx)
     chronicle.add(events.RETRY_SCHEDULED, failed.number, {"run_id": run_id, "job_id": job.job_id})
-    if job.group_id is not None:
-        groups.reopen(tx, job.group_id)
-    settle.settle(scheduler, tx, chronicle, admit=insert(tx, [job], chronicle).to_admit)
+    if last.status in states.WAITING:
+        settle.settle(scheduler, tx, chronicle, ended=[_replaced(last, job)])
+    else:
+        _go_on(scheduler, tx, chronicle, job)
     chronicle.write()
     return job.number
 
@@ -54,13 +63,31 @@ def _last_link(tx: Transaction, failed: JobRecord) -> JobRecord:
     return jobs.read(tx, [jobs.chain_ends(tx, [chain])[chain].number])[0]
 
 
+def _replaced(waiting: JobRecord, job: NewJob) -> Ended:
+    """The end of a link that never started; the new one has its place in the count."""
+    return Ended(
+        record=waiting,
+        status=states.CANCELLED,
+        reason=WaitReason(kind="retry", detail=RETRIED_BY_HAND),
+        retry=False,
+        successor=msgspec.structs.replace(job, attempt=waiting.attempt),
+    )
+
+
+def _go_on(scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, job: NewJob) -> None:
+    """The chain had ended, and its group perhaps with it."""
+    if job.group_id is not None:
+        groups.reopen(tx, job.group_id)
+    settle.settle(scheduler, tx, chronicle, admit=insert(tx, [job], chronicle).to_admit)
+
+
 def _refuse_beside_another(tx: Transaction, last: JobRecord) -> None:
-    """A chain has one active link, and a unique key one active job."""
-    if last.status in states.ACTIVE:
+    """A chain has one link at work, and a unique key one active job."""
+    if last.status in states.CLAIMS or last.status is states.RUNNING:
         raise errors.Conflict(
             f"job {last.job_id} is already trying this again, it is {last.status}"
         )
-    if last.unique_key is not None:
+    if last.status in states.TERMINAL and last.unique_key is not None:
         row = tx.row("active_job_by_unique_key", key=last.unique_key)
         if row is not None:
             raise errors.Conflict(

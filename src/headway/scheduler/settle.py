@@ -75,9 +75,10 @@ def _consequences(
         if isinstance(decision := decisions[one.record.number], retries.RetryAt)
     ]
     new_jobs = [retry_job(scheduler, tx, record, moment) for record, moment in retried]
+    new_jobs += [one.successor for one in ended if one.successor is not None]
     waiting = set(insert(tx, new_jobs, chronicle).to_admit) if new_jobs else set()
-    going_on = {record.number for record, _ in retried}
-    final = [one for one in ended if one.record.number not in going_on]
+    going_on = {job.chain for job in new_jobs}
+    final = [one for one in ended if one.record.chain not in going_on]
     waiting |= group_consequences.hand_on_predecessors(tx, final)
     waiting |= _meet_dependencies(tx, final)
     waiting |= _tell_consumers(tx, final)
