@@ -9,8 +9,8 @@ from headway.domain import errors
 from headway.domain.requests import BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
+from headway.scheduler import queue_control, timekeeper
 from headway.scheduler import submit as submitting
-from headway.scheduler import timekeeper
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import events
 
@@ -80,6 +80,19 @@ def test_a_failed_job_is_tried_again_and_its_dependents_wait(
     timekeeper.run_due(scheduler, clock.now())
     finish(scheduler, claim(scheduler))
     assert [one.number for one in claim(scheduler)] == [second.number]
+
+
+def test_jobs_that_fail_at_once_are_tried_again_in_the_order_they_had(
+    scheduler: Scheduler,
+) -> None:
+    first, second, third = (submit(scheduler) for _ in range(3))
+    urgent = submit(scheduler, priority="HIGH")
+    scheduler.store.write(
+        lambda tx: queue_control.move(scheduler, tx, third.number, before=first.number)
+    )
+    finish(scheduler, claim(scheduler, 4)[::-1], RunStatus.FAILED)
+    tried = [job(scheduler, number).retry_of for number in range(5, 9)]
+    assert tried == [one.job_id for one in (urgent, third, first, second)]
 
 
 def test_a_lease_is_consumed_once(scheduler: Scheduler) -> None:

@@ -179,8 +179,7 @@ def abandon(
 ) -> list[Ended]:
     """End runs whose worker is gone or late. The lease is consumed here too: it happens once."""
     found = jobs.take_from_leases(tx, [row["lease_id"] for row in leases])
-    in_order = sorted(found, key=lambda record: record.number)
-    ended = [_ended(record, outcome) for record in in_order]
+    ended = [_ended(record, outcome) for record in found]
     close_runs(tx, [(one, outcome) for one in ended], LeaseState.EXPIRED)
     settle.settle(scheduler, tx, chronicle, ended=ended)
     return ended

@@ -74,6 +74,7 @@ def _consequences(
         for one in ended
         if isinstance(decision := decisions[one.record.number], retries.RetryAt)
     ]
+    retried.sort(key=lambda one: one[0].order)
     new_jobs = [retry_job(scheduler, tx, record, moment) for record, moment in retried]
     new_jobs += [one.successor for one in ended if one.successor is not None]
     waiting = set(insert(tx, new_jobs, chronicle).to_admit) if new_jobs else set()

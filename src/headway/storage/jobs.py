@@ -130,6 +130,7 @@ def take_from_leases(
     found = tx.values(
         LeasedRecord, "leased_jobs", lease_ids=records.listed(lease_ids), worker_id=worker_id
     )
+    found.sort(key=lambda record: record.number)
     if found:
         tx.put("remove_leases", numbers=records.listed(one.number for one in found))
     return found
