@@ -29,6 +29,11 @@ def story(ctx: headway.JobContext, genre: str, length: int = 100) -> str:
     ctx.progress(0.5, "outline")
     print(f"a {genre} story of {length} words")
     return genre
+
+
+@app.job
+def strain() -> None:
+    raise ValueError("too heavy")
 """
 
 

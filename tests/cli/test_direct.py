@@ -41,6 +41,16 @@ def test_from_python_a_function_is_called_in_the_next_slot(served: Cli) -> None:
     app.close()
 
 
+def test_a_handler_that_fails_is_told_in_one_line(served: Cli) -> None:
+    assert served.error("direct", "strain", code=1) == "error: ValueError: too heavy\n"
+    problem = json.loads(served.call("--json", "direct", "strain", code=1).stderr)
+    assert (problem["code"], problem["detail"]) == ("handler_failed", "ValueError: too heavy")
+    app = headway.App()
+    with pytest.raises(errors.HandlerFailed, match="^ValueError: too heavy$"):
+        app.direct("strain")
+    app.close()
+
+
 def test_without_a_server_it_says_what_to_do(cli: Cli) -> None:
     said = cli.error("direct", "story", "genre=horror", code=1)
     assert "no server was found" in said

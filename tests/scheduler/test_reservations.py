@@ -1,6 +1,7 @@
 """Reservations of the next slot."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import pytest
@@ -129,10 +130,11 @@ def _see(tx: Transaction, worker_id: str) -> None:
 
 
 def test_a_direct_request_leaves_a_record_and_an_event(scheduler: Scheduler) -> None:
-    facts: dict[str, Any] = {"job_type": "write", "status": "FAILED", "waited_ms": 7}
-    scheduler.store.write(
-        lambda tx: direct.record_request(scheduler, tx, request_id="r1", error="boom", **facts)
-    )
+    facts: dict[str, Any] = {"request_id": "r1", "job_type": "write", "waited_ms": 7}
+    for status, error in (("FAILED", "boom"), ("CLIENT_GONE", None)):
+        scheduler.store.write(
+            partial(direct.record_request, scheduler, status=status, error=error, **facts)
+        )
     rows = scheduler.store.read(lambda tx: tx.select("SELECT * FROM direct_requests", {}))
     assert [(row["request_id"], row["error"]) for row in rows] == [("r1", "boom")]
     assert event_kinds(scheduler) == [events.DIRECT_FINISHED]

@@ -20,6 +20,7 @@ from headway.scheduler.scheduler import Scheduler
 from headway.storage.awaiting import awaiting
 from headway.storage.transaction import Transaction
 from headway.worker.context import JobContext, Work
+from headway.worker.executors import calls
 from headway.worker.loop import Worker
 
 POLL_S = 0.2
@@ -94,9 +95,12 @@ class DirectDesk:
             finally:
                 if taken and self._worker is not None:
                     self._worker.slots.give_back()
-        await self._audit(request_id, job_type, outcome.status, outcome.error, asked, duration)
+        record = self._audit(request_id, job_type, outcome.status, outcome.error, asked, duration)
+        await asyncio.shield(record)
         if outcome.status is RunStatus.FAILED:
-            raise errors.HandlerFailed(outcome.error or "the handler failed")
+            raise errors.HandlerFailed(
+                calls.without_traceback(outcome.error or "") or "the handler failed"
+            )
         return DirectAnswer(
             result=outcome.result,
             waited_ms=int((started - asked) * 1000),

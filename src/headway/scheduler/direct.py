@@ -97,7 +97,7 @@ def record_request(
     duration_ms: int | None = None,
     error: str | None = None,
 ) -> None:
-    """The audit record of a direct request."""
+    """The audit record of a direct request: what is said of it first is what happened."""
     facts = {
         "request_id": request_id,
         "job_type": job_type,
@@ -106,10 +106,10 @@ def record_request(
         "waited_ms": waited_ms,
         "duration_ms": duration_ms,
     }
-    tx.do("insert_direct_request", **facts, created_at=tx.now_ms)
-    chronicle = Chronicle(tx)
-    chronicle.add(events.DIRECT_FINISHED, None, {**facts, "error": error and error[:500]})
-    chronicle.write()
+    if tx.do("insert_direct_request", **facts, created_at=tx.now_ms):
+        chronicle = Chronicle(tx)
+        chronicle.add(events.DIRECT_FINISHED, None, {**facts, "error": error and error[:500]})
+        chronicle.write()
 
 
 def _expiry(tx: Transaction) -> int:

@@ -16,6 +16,7 @@ RESULT_LIMIT = 1024 * 1024
 FRAMES = 10
 HEADLINE_LIMIT = 16 * 1024
 FORCED_EXIT_CODE = 143
+TRACEBACK = "\n\nTraceback (most recent call last):\n"
 
 # Frames of ours and of the import system tell the author of a handler nothing.
 _NOT_THEIRS = (str(Path(__file__).parents[2]), "<frozen importlib")
@@ -110,7 +111,12 @@ def describe(error: BaseException) -> str:
     if not frames:
         return headline
     tail = "".join(traceback.format_list(frames[-FRAMES:])).rstrip()
-    return f"{headline}\n\nTraceback (most recent call last):\n{tail}"
+    return f"{headline}{TRACEBACK}{tail}"
+
+
+def without_traceback(error: str) -> str:
+    """Type and message alone, for those to whom the frames say nothing."""
+    return error.partition(TRACEBACK)[0]
 
 
 def _storable(text: str) -> str:

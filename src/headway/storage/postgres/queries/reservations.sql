@@ -38,6 +38,7 @@ AND (server IS NULL OR server <> ALL (CAST(:servers AS text[])));
 SELECT * FROM reservations WHERE reservation_id < coalesce(:before, 'g') ORDER BY reservation_id DESC LIMIT :count;
 
 -- name: insert_direct_request
--- The audit record of a direct request.
+-- The audit record of a direct request, once.
 INSERT INTO direct_requests (request_id, job_type, status, error, waited_ms, duration_ms, created_at)
-VALUES (:request_id, :job_type, :status, :error, :waited_ms, :duration_ms, :created_at);
+VALUES (:request_id, :job_type, :status, :error, :waited_ms, :duration_ms, :created_at)
+ON CONFLICT DO NOTHING;
