@@ -31,6 +31,12 @@ def reservation(server: Server) -> Any:
     return server.get("/api/scheduler/status")["active_reservation"]
 
 
+def records(server: Server) -> list[Any]:
+    """What was written down about direct requests."""
+    found = server.get("/api/events", limit=200)["items"]
+    return [event["data"] for event in found if event["kind"] == "direct.finished"]
+
+
 def test_a_direct_request_goes_before_ten_waiting_jobs(stage: Stage) -> None:
     server = stage.serve()
     running = server.submit("hold", "running")
@@ -75,13 +81,48 @@ def test_a_client_that_hangs_up_gives_its_place_back(shared: Stage, server: Serv
     wait_for(lambda: reservation(server) is None, "the end of the reservation")
 
 
-def _ask_and_do_not_listen(server: Server, name: str) -> socket.socket:
+def test_a_client_that_hangs_up_while_it_waits_is_not_served(stage: Stage) -> None:
+    server = stage.serve()
+    job = server.submit("hold", "running")
+    stage.wait_for_note("running")
+    with _ask_and_do_not_listen(server, "gone"):
+        wait_for(lambda: reservation(server), "the reservation")
+        behind = Asking(server, "stays")
+        with _ask_and_do_not_listen(server, "gone from the line"):
+            queued = server.submit("note", "queue")
+    wait_for(lambda: len(records(server)) == 2, "the records of both")
+    assert {record["status"] for record in records(server)} == {"CLIENT_GONE"}
+    assert {record["duration_ms"] for record in records(server)} == {None}
+    stage.let_go("running")
+    assert behind.answer().json()["result"] == "stays"
+    for one in (job, queued):
+        server.wait(one, "SUCCEEDED")
+    assert stage.notes() == ["running", "stays", "queue"]
+    assert reservation(server) is None
+
+
+def test_a_client_that_hangs_up_later_does_not_interrupt_its_handler(stage: Stage) -> None:
+    server = stage.serve()
+    with _ask_and_do_not_listen(server, "direct", "hold"):
+        stage.wait_for_note("direct")
+        queued = server.submit("note", "queue")
+    assert Asking(server, "no slot is free", wait_timeout_s=0.3).answer().status_code == 504
+    assert server.job(queued)["status"] == "QUEUED"
+    stage.let_go("direct")
+    server.wait(queued, "SUCCEEDED")
+    wait_for(lambda: len(records(server)) == 2, "the records of both")
+    assert [record["status"] for record in records(server)] == ["TIMEOUT", "CLIENT_GONE"]
+    assert stage.notes() == ["direct", "queue"]
+    assert reservation(server) is None
+
+
+def _ask_and_do_not_listen(server: Server, name: str, job_type: str = "note") -> socket.socket:
     host, _, port = server.url.removeprefix("http://").partition(":")
     made = socket.create_connection((host, int(port)))
     body = f'{{"params": {{"name": "{name}"}}}}'
     made.sendall(
         (
-            f"POST /api/direct/note HTTP/1.1\r\nhost: {host}\r\n"
+            f"POST /api/direct/{job_type} HTTP/1.1\r\nhost: {host}\r\n"
             f"authorization: Bearer {server.token}\r\ncontent-length: {len(body)}\r\n\r\n{body}"
         ).encode()
     )
@@ -91,7 +132,8 @@ def _ask_and_do_not_listen(server: Server, name: str) -> socket.socket:
 def test_a_handler_that_fails_answers_with_its_error_and_frees_the_slot(server: Server) -> None:
     answer = server.http.post("/api/direct/fail", json={"params": {"name": "direct failure"}})
     assert (answer.status_code, answer.json()["code"]) == (500, "handler_failed")
-    assert "direct failure does not work" in answer.json()["detail"]
+    assert answer.json()["detail"] == "RuntimeError: direct failure does not work"
+    assert "Traceback" in records(server)[-1]["error"]
     server.wait(server.submit("note", "after the failure"), "SUCCEEDED")
 
 
