@@ -46,7 +46,7 @@ def test_a_handler_that_fails_is_told_in_one_line(served: Cli) -> None:
     problem = json.loads(served.call("--json", "direct", "strain", code=1).stderr)
     assert (problem["code"], problem["detail"]) == ("handler_failed", "ValueError: too heavy")
     app = headway.App()
-    with pytest.raises(errors.HandlerFailed, match="^ValueError: too heavy$"):
+    with pytest.raises(errors.HandlerFailed, match=r"^ValueError: too heavy$"):
         app.direct("strain")
     app.close()
 

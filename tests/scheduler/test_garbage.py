@@ -1,5 +1,6 @@
 """Garbage collection: what ended long ago goes, what is referred to stays."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from headway.domain.requests import JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.domain.workers import Abilities
-from headway.scheduler import collect_garbage, direct, queue_control, verify
+from headway.scheduler import collect_garbage, direct, queue_control, stray_logs, verify
 from headway.scheduler.collect_garbage import Collected
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import log_files, schedules, workers
@@ -134,6 +135,59 @@ def leave_records(scheduler: Scheduler, step: int) -> Path:
 
     scheduler.store.write(record)
     return folder
+
+
+def leave_logs(scheduler: Scheduler, name: str, age_s: float) -> Path:
+    """A log folder that was last written to so long ago."""
+    folder = scheduler.data / log_files.folder(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "stdout.log").write_text("words")
+    then = scheduler.clock.now().timestamp() - age_s
+    for one in (folder, folder / "stdout.log"):
+        os.utime(one, (then, then))
+    return folder
+
+
+def test_log_folders_that_belong_to_nobody_go_once_nobody_writes_there(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stray_logs, "BATCH", 2)
+    stray = [leave_logs(scheduler, f"stray-{number}", 2 * DAY) for number in range(5)]
+    fresh = leave_logs(scheduler, "fresh", 2 * DAY)
+    (fresh / "stdout.log").touch()
+    submit(scheduler)
+    (started,) = claim(scheduler)
+    assert started.lease is not None
+    silent = leave_logs(scheduler, started.lease.lease_id, 2 * DAY)
+    other = scheduler.data / "logs" / "ab" / "notes"
+    other.mkdir(parents=True)
+    assert collect_garbage.collect(scheduler, DAY) == Collected(records=5)
+    assert not any(folder.exists() for folder in stray)
+    assert all(folder.exists() for folder in (fresh, silent, other))
+    assert collect_garbage.collect(scheduler, DAY) == Collected()
+
+
+def test_a_log_folder_of_the_last_hour_stays_whatever_is_asked(scheduler: Scheduler) -> None:
+    folder = leave_logs(scheduler, "just-now", 1800)
+    collect_garbage.collect(scheduler, 1)
+    assert folder.exists()
+
+
+def test_the_logs_of_a_direct_request_that_goes_on_stay(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    before = leave_logs(scheduler, "before", 60)
+    held = scheduler.store.write(lambda tx: direct.reserve(scheduler, tx, "me", None))
+    clock.move(1)
+    going_on = leave_logs(scheduler, "going-on", 0)
+    for _ in range(15):
+        clock.move(300)
+        scheduler.store.write(lambda tx: direct.renew(scheduler, tx, held.reservation_id))
+    collect_garbage.collect(scheduler, 1)
+    assert (before.exists(), going_on.exists()) == (False, True)
+    scheduler.store.write(lambda tx: direct.release(scheduler, tx, held.reservation_id))
+    collect_garbage.collect(scheduler, 1)
+    assert not going_on.exists()
 
 
 def test_old_records_that_belong_to_no_job_go_in_steps_and_new_ones_stay(

@@ -12,6 +12,7 @@ import msgspec
 
 from headway.domain import artifacts, states
 from headway.domain.states import JobStatus
+from headway.scheduler import stray_logs
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import log_files, records
 from headway.storage.records import JobRecord
@@ -32,7 +33,7 @@ KEPT_FIRES_MS = 24 * 3600 * 1000
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
-    """How much was removed; `records` are those that belong to no job."""
+    """How much was removed; `records` are those that belong to no job, and logs of nobody."""
 
     jobs: int = 0
     runs: int = 0
@@ -63,9 +64,8 @@ def collect(
             run_count += len(step.run_ids)
             progress(removed)
             after = step.after
-    return Collected(
-        jobs=removed, runs=run_count, records=_collect_records(scheduler, older_than_s)
-    )
+    others = _collect_records(scheduler, older_than_s) + stray_logs.remove(scheduler, older_than_s)
+    return Collected(jobs=removed, runs=run_count, records=others)
 
 
 def _remove_logs(scheduler: Scheduler, run_ids: Iterable[str]) -> None:

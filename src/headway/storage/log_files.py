@@ -1,6 +1,8 @@
 """Where the output of runs is kept, and how to read it."""
 
+import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +16,21 @@ def folder(run_id: str) -> str:
     """A run's folder under the data directory."""
     # The first digits of a UUIDv7 are the same for years; the last ones spread evenly.
     return f"logs/{run_id[-2:]}/{run_id}"
+
+
+def names(data: Path) -> Iterator[str]:
+    """The ids of those who have a folder under the data directory."""
+    for found in (data / "logs").glob("??/*"):
+        if found == data / folder(found.name):
+            yield found.name
+
+
+def last_written(directory: Path) -> float:
+    """When something was last written there, in seconds; one that is just going is never old."""
+    try:
+        return max(one.stat().st_mtime for one in (directory, *directory.iterdir()))
+    except FileNotFoundError:
+        return math.inf
 
 
 def path(directory: Path, stream: str) -> Path:

@@ -93,6 +93,12 @@ DELETE FROM direct_requests WHERE request_id IN (
     SELECT request_id FROM direct_requests ORDER BY request_id LIMIT :count) AND created_at <= :until
 RETURNING request_id AS id;
 
+-- name: known_log_folders
+-- Those of these names that are a run or a direct request.
+SELECT run_id AS id FROM runs WHERE run_id IN (SELECT value FROM json_each(:names))
+UNION ALL
+SELECT request_id AS id FROM direct_requests WHERE request_id IN (SELECT value FROM json_each(:names));
+
 -- name: delete_old_reservations
 -- Slots that were given back long ago are forgotten; ids go up with time.
 DELETE FROM reservations WHERE reservation_id IN (

@@ -1,0 +1,40 @@
+"""Log folders of nobody: a server that was killed in a direct request left no record of it."""
+
+import itertools
+import shutil
+from collections.abc import Sequence
+from functools import partial
+
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import log_files, records, reservations
+from headway.storage.transaction import Transaction
+
+BATCH = 500
+KEPT_S = 3600.0
+"""What was written to within an hour may belong to somebody who is about to say so."""
+
+
+def remove(scheduler: Scheduler, older_than_s: float) -> int:
+    """Remove the folders that no run and no direct request knows; answers how many."""
+    until = scheduler.store.read(partial(_until, older_than_s=older_than_s))
+    names = log_files.names(scheduler.data)
+    removed = 0
+    while some := list(itertools.islice(names, BATCH)):
+        known = scheduler.store.read(partial(_known, names=some))
+        for name in set(some) - known:
+            folder = scheduler.data / log_files.folder(name)
+            if log_files.last_written(folder) <= until:
+                shutil.rmtree(folder, ignore_errors=True)
+                removed += 1
+    return removed
+
+
+def _until(tx: Transaction, *, older_than_s: float) -> float:
+    """In seconds. A direct request that goes on writes after its reservation was made."""
+    quiet = tx.now.timestamp() - max(older_than_s, KEPT_S)
+    held = reservations.active(tx)
+    return quiet if held is None else min(quiet, held.created_at.timestamp())
+
+
+def _known(tx: Transaction, *, names: Sequence[str]) -> set[str]:
+    return {row["id"] for row in tx.rows("known_log_folders", names=records.listed(names))}
