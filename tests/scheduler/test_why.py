@@ -8,6 +8,7 @@ from tests.scheduler.asking import closed_gate, keep_time, register, show, submi
 
 from headway.domain.answers import GateState
 from headway.domain.gates import Gate
+from headway.domain.jobs import Job
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.scheduler import approvals, explain, limit_control, queue_control
@@ -90,6 +91,46 @@ def test_a_full_limit_is_explained_by_who_uses_it(scheduler: Scheduler) -> None:
     assert shown.wait_reason is not None
     assert shown.wait_reason.kind == "limits"
     assert shown.waited_on == ("limits",)
+
+
+def starve(scheduler: Scheduler, clock: MovableClock) -> tuple[Job, Job]:
+    """A small job that runs, and a large one that has starved behind it."""
+    running, starved = submit(scheduler), submit(scheduler, "large", cost_units=100)
+    assert len(claim(scheduler, 2)) == 1
+    clock.move(301)
+    register(scheduler)
+    return running, starved
+
+
+def test_what_a_starved_job_keeps_back_is_explained(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    since = clock.now()
+    running, starved = starve(scheduler, clock)
+    held = submit(scheduler, priority="HIGH")
+    assert claim(scheduler) == []
+    gate = closed_gate(why(scheduler, held.number))
+    assert gate.gate is Gate.LIMITS
+    assert gate.detail == "capacity: used 1 + 100 kept for a starved job + 1 > 100"
+    keeper, user = gate.blockers
+    assert (keeper.id, keeper.status) == (starved.job_id, JobStatus.QUEUED)
+    assert (keeper.detail, keeper.since) == ("keeps 100 of capacity, starved", since)
+    assert user.id == running.job_id
+    reason = show(scheduler, held.number).wait_reason
+    assert reason is not None
+    assert reason.detail == gate.detail
+
+
+def test_a_starved_job_is_not_kept_waiting_by_itself(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    running, starved = starve(scheduler, clock)
+    gate = closed_gate(why(scheduler, starved.number))
+    assert gate.detail == "capacity: used 1 + 100 > 100"
+    assert [one.id for one in gate.blockers] == [running.job_id]
+    reason = show(scheduler, starved.number).wait_reason
+    assert reason is not None
+    assert reason.detail == gate.detail
 
 
 def test_what_can_never_fit_is_not_startable(scheduler: Scheduler) -> None:

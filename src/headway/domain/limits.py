@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Protocol
 
 import msgspec
@@ -32,6 +33,14 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     rate: str | None = None
 
 
+class Keeper(msgspec.Struct, frozen=True, kw_only=True):
+    """A starved job that keeps some of a limit for itself, and since when it has waited for it."""
+
+    job: str
+    amount: int
+    since: datetime | None
+
+
 class Room(msgspec.Struct, frozen=True, kw_only=True):
     """A limit with what is used of it now, and what starved jobs keep back."""
 
@@ -42,6 +51,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     rate: Rate | None = None
     started: int = 0
     users: tuple[tuple[str, int], ...] = ()
+    keepers: tuple[Keeper, ...] = ()
 
     def fits(self, amount: int) -> bool:
         """Whether so much more may start now."""
@@ -70,8 +80,14 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name}: {self.started} of {rate.amount} started in {rate.window_s} s"
 
     def keep_back(self, amount: int) -> "Room":
-        """The room after a starved job reserved its amount."""
+        """The room after a starved job took its amount."""
         return msgspec.structs.replace(self, kept_back=self.kept_back + amount)
+
+    def keep_for(self, keeper: Keeper) -> "Room":
+        """The room after a starved job reserved its amount."""
+        return msgspec.structs.replace(
+            self, kept_back=self.kept_back + keeper.amount, keepers=(*self.keepers, keeper)
+        )
 
 
 class ConcurrencyPolicy(Protocol):

@@ -4,6 +4,7 @@ from headway.domain.gates import Closed, Gate, pause, worker
 from headway.domain.gates import limits as limits_gate
 from headway.domain.jobs import Lane
 from headway.domain.workers import Worker
+from headway.scheduler import starvation
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits, reservations, workers
 from headway.storage.transaction import Transaction
@@ -13,27 +14,29 @@ TTLS_UNTIL_GONE = 3
 
 
 class LaneGates:
-    """Looked at once for each lane, however many jobs of it are shown."""
+    """Looked at once for each lane, however many jobs of it are shown; starved ones apart."""
 
     def __init__(self, scheduler: Scheduler, tx: Transaction, *, with_users: bool = False) -> None:
         self._concurrency = scheduler.concurrency
-        self._rooms = limits.rooms(tx, scheduler.concurrency, with_users=with_users)
+        self._rooms = starvation.Rooms(scheduler, tx, with_users=with_users)
         self._pauses = limits.pauses(tx)
         self._reserved_by = reservations.waiting_holder(tx)
         self._workers = known_workers(scheduler, tx)
         self._seen: dict[object, Closed | None] = {}
 
-    def first_closed(self, lane: Lane) -> Closed | None:
-        """The first of these gates that is closed for a lane."""
-        key = (lane.queue, lane.job_type, lane.cost_units, lane.requires, *lane.limits.items())
+    def first_closed(self, lane: Lane, number: int) -> Closed | None:
+        """The first of these gates that is closed for a job of a lane."""
+        parts = (lane.queue, lane.job_type, lane.cost_units, lane.requires, *lane.limits.items())
+        key = (id(self._rooms.seen_by(number)), *parts)
         if key not in self._seen:
-            self._seen[key] = next(iter(self.closed(lane).values()), None)
+            self._seen[key] = next(iter(self.closed(lane, number).values()), None)
         return self._seen[key]
 
-    def closed(self, lane: Lane, *, claimed: bool = False) -> dict[Gate, Closed]:
+    def closed(self, lane: Lane, number: int, *, claimed: bool = False) -> dict[Gate, Closed]:
         """Those of these gates that are closed; a claimed job has its worker and its slot."""
+        rooms = self._rooms.seen_by(number)
         verdicts = {
-            Gate.LIMITS: limits_gate.check(self._concurrency.uses(lane), self._rooms),
+            Gate.LIMITS: limits_gate.check(self._concurrency.uses(lane), rooms),
             Gate.PAUSE: pause.check(lane, self._pauses, None if claimed else self._reserved_by),
             Gate.WORKER: None if claimed else worker.check(lane, self._workers),
         }

@@ -135,7 +135,7 @@ def _reason_to_deny(
     if closed is not None:
         return closed.kind, closed.detail, 1.0
     lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
-    rooms = starvation.rooms_for(scheduler, tx, record.number)
+    rooms = starvation.Rooms(scheduler, tx).seen_by(record.number)
     uses = scheduler.concurrency.uses(lane)
     if closed := limits_gate.check(uses, rooms):
         return (

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from headway.domain import states
+from headway.domain import moments, states
 from headway.domain.gates import limits as limits_gate
 from headway.domain.jobs import Lane
-from headway.domain.limits import Room
+from headway.domain.limits import Keeper, Room
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, limits
 from headway.storage.records import Head
@@ -31,8 +31,12 @@ class Starved(msgspec.Struct, frozen=True, kw_only=True):
         for name, amount in known.items():
             # A claimed job has all it needs kept for it, until its worker comes back.
             if closed is None or not (closed.forever or rooms[name].has_space(amount)):
-                rooms[name] = rooms[name].keep_back(amount)
+                rooms[name] = rooms[name].keep_for(self._keeper(amount))
         return True
+
+    def _keeper(self, amount: int) -> Keeper:
+        since = moments.maybe_from_millis(self.job.limited_since)
+        return Keeper(job=self.job.job_id, amount=amount, since=since)
 
 
 def starved(scheduler: Scheduler, tx: Transaction) -> Iterator[Starved]:
@@ -43,11 +47,16 @@ def starved(scheduler: Scheduler, tx: Transaction) -> Iterator[Starved]:
     return (Starved(job=job, lane=lanes[job.lane_id]) for job in heads)
 
 
-def rooms_for(scheduler: Scheduler, tx: Transaction, number: int) -> dict[str, Room]:
-    """Each limit as this job sees it: without what jobs keep back that starve for longer."""
-    rooms = limits.rooms(tx, scheduler.concurrency)
-    for one in starved(scheduler, tx):
-        if one.job.number == number:
-            break
-        one.keep_back(scheduler.concurrency.uses(one.lane), rooms)
-    return rooms
+class Rooms:
+    """Each limit as a job sees it: without what jobs keep back that starve for longer."""
+
+    def __init__(self, scheduler: Scheduler, tx: Transaction, *, with_users: bool = False) -> None:
+        self._rooms = limits.rooms(tx, scheduler.concurrency, with_users=with_users)
+        self._of_starved: dict[int, Mapping[str, Room]] = {}
+        for one in starved(scheduler, tx):
+            self._of_starved[one.job.number] = dict(self._rooms)
+            one.keep_back(scheduler.concurrency.uses(one.lane), self._rooms)
+
+    def seen_by(self, number: int) -> Mapping[str, Room]:
+        """The limits as this job sees them; all that do not starve see the same."""
+        return self._of_starved.get(number, self._rooms)

@@ -51,7 +51,7 @@ def _closed_now(scheduler: Scheduler, tx: Transaction, ready: Sequence[Job]) -> 
     closed = _locked(scheduler, tx, [job.number for job in ready if job.locks])
     gates = LaneGates(scheduler, tx)
     for job in ready:
-        if job.number not in closed and (found := gates.first_closed(_lane(job))):
+        if job.number not in closed and (found := gates.first_closed(_lane(job), job.number)):
             closed[job.number] = found
     return closed
 

@@ -57,7 +57,7 @@ def _closed(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> Verdict
     lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
     gates = LaneGates(scheduler, tx, with_users=True)
     found = _own_gates(record, facts)
-    found.update(gates.closed(lane, claimed=record.status in states.CLAIMS))
+    found.update(gates.closed(lane, record.number, claimed=record.status in states.CLAIMS))
     if record.status is states.WAITING_ON_DEPS and (circle := circles.find(scheduler, tx, record)):
         found = _with_circle(found, circle)
     return found
