@@ -13,6 +13,7 @@ from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.scheduler import approvals, explain, limit_control, queue_control
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.transaction import READY
 
 
 def test_there_are_always_nine_gates_in_order(scheduler: Scheduler) -> None:
@@ -131,6 +132,20 @@ def test_a_starved_job_is_not_kept_waiting_by_itself(
     reason = show(scheduler, starved.number).wait_reason
     assert reason is not None
     assert reason.detail == gate.detail
+
+
+def test_a_starved_job_that_is_paused_keeps_nothing_back(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    starve(scheduler, clock)
+    free = submit(scheduler)
+    woken: list[str] = []
+    scheduler.store.wakeups.listen(READY, lambda: woken.append(READY))
+    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, "large"))
+    scheduler.store.write(lambda tx: None)  # a later commit: the wake-up before it has been told
+    assert woken == [READY]
+    assert show(scheduler, free.number).wait_reason is None
+    assert [one.number for one in claim(scheduler)] == [free.number]
 
 
 def test_what_can_never_fit_is_not_startable(scheduler: Scheduler) -> None:

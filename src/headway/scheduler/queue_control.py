@@ -249,7 +249,8 @@ def pause(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: st
     _check_names(queue, job_type)
     if tx.do("put_pause", queue=queue or "", job_type=job_type or "", since=tx.now_ms):
         _tell(tx, events.PAUSED, queue, job_type)
-        # Whoever is paused keeps nobody waiting any more who stands behind it for a lock.
+        # Whoever is paused keeps nobody waiting any more who stands behind it.
+        tx.wake(READY)
         chronicle = Chronicle(tx)
         freed = {row["key"] for row in tx.rows("locks_with_lines")}
         settle.settle(scheduler, tx, chronicle, freed=freed)

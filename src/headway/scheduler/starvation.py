@@ -6,6 +6,7 @@ import msgspec
 
 from headway.domain import moments, states
 from headway.domain.gates import limits as limits_gate
+from headway.domain.gates import pause
 from headway.domain.jobs import Lane
 from headway.domain.limits import Keeper, Room
 from headway.scheduler.scheduler import Scheduler
@@ -40,11 +41,14 @@ class Starved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def starved(scheduler: Scheduler, tx: Transaction) -> Iterator[Starved]:
-    """Those that starve, the longest first."""
+    """Those that starve, the longest first; one that is paused keeps nothing back."""
     before = tx.now_ms - int(scheduler.rules.starvation_s * 1000)
     heads = tx.values(Head, "starved_jobs", before=before, count=MOST_STARVED)
     lanes = jobs.lanes(tx, {job.lane_id for job in heads}) if heads else {}
-    return (Starved(job=job, lane=lanes[job.lane_id]) for job in heads)
+    pauses = limits.pauses(tx) if heads else ()
+    for job in heads:
+        if pause.check(lanes[job.lane_id], pauses, None) is None:
+            yield Starved(job=job, lane=lanes[job.lane_id])
 
 
 class Rooms:
