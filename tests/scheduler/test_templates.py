@@ -11,7 +11,7 @@ from headway.api import jobs as job_operations
 from headway.api import templates as operations
 from headway.domain import errors
 from headway.domain.handlers import Handler
-from headway.domain.jobs import Lock
+from headway.domain.jobs import Approval, Lock, RetryPolicy
 from headway.domain.requests import JobRequest
 from headway.domain.templates import Template, TemplateStatus
 from headway.domain.tokens import Role
@@ -47,6 +47,34 @@ def test_a_job_gets_the_templates_terms_and_keeps_its_own_params(scheduler: Sche
     made = submit(scheduler, None, template="story", params={"length": 9})
     assert made.params == {"genre": "horror", "length": 9}
     assert (made.queue, made.cost_units, made.tags) == ("gpu", 7, ("a",))
+
+
+def test_where_a_template_says_nothing_the_options_of_the_handler_hold(
+    scheduler: Scheduler,
+) -> None:
+    make(scheduler, timeout_s=5.0)
+    once = RetryPolicy(max_attempts=1)
+    options = {"locks": ("gpu",), "retry_policy": once, "timeout_s": 60.0, "approval": True}
+    scheduler = dataclasses.replace(scheduler, defaults={"write": options})
+    made = submit(scheduler, None, template="story")
+    assert (made.locks, made.retry_policy) == ((Lock(key="gpu"),), once)
+    assert (made.timeout_s, made.approval) == (5.0, Approval.PENDING)
+    assert submit(scheduler, None, template="story", locks=[]).locks == ()
+
+
+def test_the_same_request_is_known_again_although_template_and_handler_have_changed(
+    scheduler: Scheduler,
+) -> None:
+    make(scheduler)
+    bodies: list[dict[str, Any]] = [
+        {"job_type": None, "template": "story", "idempotency_key": "from a template"},
+        {"job_type": "write", "idempotency_key": "by its type"},
+    ]
+    made = [submit(scheduler, **body).job_id for body in bodies]
+    scheduler = dataclasses.replace(scheduler, defaults={"write": {"timeout_s": 60.0}})
+    change(scheduler, "story", cost_units=2)
+    scheduler.store.write(lambda tx: templates.archive(tx, "story"))
+    assert [submit(scheduler, **body).job_id for body in bodies] == made
 
 
 def test_a_change_touches_future_jobs_only(scheduler: Scheduler) -> None:

@@ -91,16 +91,28 @@ class BatchJobRequest(
     ref: str | None = None
 
 
-def filled_in(request: JobRequest, defaults: Mapping[str, Any]) -> JobRequest:
-    """The request with what its job type says where it says nothing itself."""
+def filled_in(
+    request: JobRequest, defaults: Mapping[str, Any], template: Template | None = None
+) -> JobRequest:
+    """The request with what its job type says where neither it nor its template says anything."""
     missing = {
-        name: value for name, value in defaults.items() if getattr(request, name) == _SILENT[name]
+        name: value
+        for name, value in defaults.items()
+        if getattr(request, name) == _SILENT[name]
+        and (
+            template is None or getattr(template, name, None) in (None, _SILENT_TEMPLATE.get(name))
+        )
     }
     return msgspec.structs.replace(request, **missing) if missing else request
 
 
 _SILENCE = JobRequest()
 _SILENT = {name: getattr(_SILENCE, name) for name in JobRequest.__struct_fields__}
+_SILENT_TEMPLATE: dict[str, Any] = {
+    **{"priority": 0, "retry_policy": RetryPolicy(), "cost_units": 1},
+    **{"requires": (), "limits": {}, "locks": (), "tags": ()},
+}
+"""What a template has of which nobody said anything."""
 
 
 def said(request: JobRequest) -> dict[str, Any]:

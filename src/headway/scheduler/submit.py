@@ -109,14 +109,14 @@ def submit_all(
     shown: "NewViews | None" = None,
 ) -> list[Submitted]:
     """Submit jobs, all or nothing. Those of a batch may name each other by `ref`."""
-    origin = origin or Origin()
+    origin, asked = origin or Origin(), wanted
+    known, lane_ids = Templates(tx), jobs.LaneIds(tx)
     if scheduler.defaults:
-        wanted = [_with_defaults(scheduler, request) for request in wanted]
+        wanted = [_with_defaults(scheduler, known, request) for request in asked]
     for request in wanted:
         requests.check(request)
-    found = _existing(tx, wanted)
+    found = _existing(tx, wanted, asked)
     fresh = [place for place in range(len(wanted)) if place not in found]
-    known, lane_ids = Templates(tx), jobs.LaneIds(tx)
     if tx.beside:
         new = [wanted[place] for place in fresh]
         submit_alone.look(tx, new, known, lane_ids, finds_some=bool(found))
@@ -124,8 +124,10 @@ def submit_all(
     plans = _plans(scheduler, tx, wanted, fresh, allocation, known)
     after = references.resolve(tx, plans, found, wanted, sequential=origin.sequential)
     new_jobs = [
-        _new_job(scheduler, tx, plan, after[plan.number], allocation, origin, lane_ids)
-        for plan in plans.values()
+        _new_job(
+            scheduler, tx, plan, asked[place], after[plan.number], allocation, origin, lane_ids
+        )
+        for place, plan in plans.items()
     ]
     references.refuse_cycles(new_jobs, plans)
     chronicle = Chronicle(tx)
@@ -140,13 +142,16 @@ def submit_all(
     return [made.get(place) or found[place] for place in range(len(wanted))]
 
 
-def _with_defaults(scheduler: Scheduler, request: JobRequest) -> JobRequest:
+def _with_defaults(scheduler: Scheduler, known: Templates, request: JobRequest) -> JobRequest:
     """The options of a handler hold however its jobs are submitted."""
-    defaults = scheduler.defaults.get(request.job_type or "")
-    return requests.filled_in(request, defaults) if defaults else request
+    template = known.look_up(request.template)
+    defaults = scheduler.defaults.get((template or request).job_type or "")
+    return requests.filled_in(request, defaults, template) if defaults else request
 
 
-def _existing(tx: Transaction, wanted: Sequence[JobRequest]) -> dict[int, Submitted]:
+def _existing(
+    tx: Transaction, wanted: Sequence[JobRequest], asked: Sequence[JobRequest]
+) -> dict[int, Submitted]:
     """Requests that were made before, or whose unique key is in use."""
     found = {}
     _refuse_twins(wanted)
@@ -155,7 +160,7 @@ def _existing(tx: Transaction, wanted: Sequence[JobRequest]) -> dict[int, Submit
     for place, request in enumerate(wanted):
         if request.idempotency_key is not None:
             row = tx.row("job_by_idempotency_key", key=request.idempotency_key)
-            if row and row["request_hash"] != request_hash(request):
+            if row and row["request_hash"] != request_hash(asked[place]):
                 raise errors.IdempotencyMismatch(request.idempotency_key)
             if row:
                 found[place] = _old(tx, row["number"], deduplicated=False)
@@ -218,6 +223,7 @@ def _new_job(
     scheduler: Scheduler,
     tx: Transaction,
     plan: Plan,
+    asked: JobRequest,
     after: tuple[After, ...],
     allocation: Allocation,
     origin: Origin,
@@ -265,7 +271,7 @@ def _new_job(
         group_place=step if origin.group_id else None,
         unique_key=request.unique_key,
         idempotency_key=request.idempotency_key,
-        request_hash=request_hash(request) if request.idempotency_key else None,
+        request_hash=request_hash(asked) if request.idempotency_key else None,
         dedup_key=request.dedup_key,
     )
 
