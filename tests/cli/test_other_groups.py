@@ -45,12 +45,30 @@ def test_schedules_are_made_switched_and_fired(cli: Cli) -> None:
     assert "there is no schedule" in cli.error("schedules", "show", "early", code=3)
 
 
+def test_a_schedule_is_edited_and_keeps_what_is_not_named(cli: Cli) -> None:
+    cli.call("templates", "create", "nightly", "story")
+    zone = ("--timezone", "Europe/Berlin", "--catchup", "all", "--catchup-limit", "5")
+    cli.call(
+        "schedules", "create", "nightly", "length=3", "--name", "early", "--cron", "@daily", *zone
+    )
+    words = ("--cron", "0 4 * * *", "--overlap", "skip", "--name", "late")
+    edited = cli.json("schedules", "edit", "early", *words)
+    assert (edited["cron"], edited["overlap"], edited["name"]) == ("0 4 * * *", "skip", "late")
+    assert (edited["timezone"], edited["params"]) == ("Europe/Berlin", {"length": 3})
+    assert (edited["catchup"], edited["catchup_limit"]) == ("all", 5)
+    assert "every 15m" in cli.text("schedules", "edit", "late", "length=9", "--every", "15m")
+    assert cli.json("schedules", "show", "late")["params"] == {"length": 9}
+    assert "nothing to change" in cli.error("schedules", "edit", "late", code=2)
+
+
 def test_groups_are_made_from_a_file_and_cancelled(cli: Cli) -> None:
     (cli.folder / "release.toml").write_text(RELEASE)
     made = cli.json("groups", "create", "--file", "release.toml")
     assert [one["number"] for one in made["members"]] == [1, 2]
     assert "sequential, on failure continue" in cli.text("groups", "show", made["group_id"])
     assert "release" in cli.text("groups", "list")
+    turned = cli.json("groups", "reorder", made["group_id"], "2", "1")
+    assert [one["number"] for one in turned["members"]] == [2, 1]
     assert cli.json("groups", "cancel", made["group_id"])["status"] == "CANCELLED"
 
 

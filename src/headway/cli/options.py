@@ -31,6 +31,7 @@ Token = Annotated[
 COMMON: dict[str, Any] = {"json": Json, "data": Data, "db": Db, "url": Url, "token": Token}
 
 Job = Annotated[str, typer.Argument(metavar="JOB", help="Its number or id.", show_default=False)]
+Jobs = Annotated[list[str], typer.Argument(metavar="JOB...", help="Numbers or ids, first to last.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many to show.")]
 
 

@@ -99,6 +99,14 @@ def cancel(
     _sheet(session, session.send(calls.cancel_group(group, reason=reason, force=force)))
 
 
+@command(app, "reorder", "headway groups reorder GROUP 9 7 8")
+def reorder(session: "Session", group: GroupId, order: options.Jobs) -> None:
+    """Put the members that have not started into another order; name each of them."""
+    from headway.client import calls
+
+    _sheet(session, session.send(calls.reorder_group(group, order)))
+
+
 def _sheet(session: "Session", group: "Group") -> None:
     from headway.cli import words
     from headway.cli.screen import Cell, Column

@@ -1,4 +1,4 @@
-"""`headway jobs …`: cancel, retry, approve, reject, move."""
+"""`headway jobs …`: cancel, retry, approve, reject, change, move, reorder."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +28,7 @@ def register(app: typer.Typer) -> None:
         "headway jobs change 7 genre=crime length=3   # replaces all params",
     )(change)
     command(app, "move", "headway jobs move 7 --before 3", "headway jobs move 7 --to 1")(move)
+    command(app, "reorder", "headway jobs reorder 9 7 8")(reorder)
 
 
 def cancel(
@@ -133,6 +134,15 @@ def move(
     moved = session.send(call)
     place = f", place {moved.queue_position}" if moved.queue_position else ""
     session.show(moved, lambda: session.screen.line(f"Job {moved.number} moved{place}"))
+
+
+def reorder(session: "Session", order: options.Jobs) -> None:
+    """Put waiting jobs into this order, in the places they have now."""
+    from headway.client import calls
+
+    page = session.send(calls.reorder_queue(order))
+    names = ", ".join(str(job.number) for job in page.items)
+    session.show(page, lambda: session.screen.line(f"In this order now: {names}"))
 
 
 def _say(session: "Session", job: "Job") -> None:

@@ -17,6 +17,31 @@ Name = Annotated[
     str, typer.Argument(metavar="SCHEDULE", help="Its name or id.", show_default=False)
 ]
 
+Pairs = Annotated[
+    list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Params of its jobs.")
+]
+Params = Annotated[
+    str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
+]
+Cron = Annotated[
+    str | None, typer.Option("--cron", metavar="FIELDS", help="'0 3 * * *' or @daily.")
+]
+Every = Annotated[str | None, typer.Option("--every", metavar="SPAN", help="90s, 15m, 1d.")]
+At = Annotated[str | None, typer.Option("--at", metavar="TIME", help="Once.")]
+Timezone = Annotated[
+    str | None, typer.Option("--timezone", metavar="ZONE", help="For --cron [UTC].")
+]
+Priority = Annotated[
+    str | None, typer.Option("--priority", "-p", metavar="N|NAME", help="Of its jobs.")
+]
+Catchup = Annotated[str | None, typer.Option("--catchup", help="Missed fires: skip, one or all.")]
+CatchupLimit = Annotated[
+    int | None, typer.Option("--catchup-limit", metavar="N", help="With all: the newest so many.")
+]
+Overlap = Annotated[
+    str | None, typer.Option("--overlap", help="While one is active: allow or skip.")
+]
+
 
 @command(app, "list", "headway schedules list")
 def list_schedules(session: "Session", limit: options.Limit = 50) -> None:
@@ -63,62 +88,102 @@ def create(
     template: Annotated[
         str, typer.Argument(metavar="TEMPLATE", help="What it makes jobs of.", show_default=False)
     ],
-    pairs: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Params of its jobs.")
-    ] = None,
-    params: Annotated[
-        str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
-    ] = None,
+    pairs: Pairs = None,
+    params: Params = None,
     name: Annotated[str | None, typer.Option("--name", help="To find it by.")] = None,
-    cron: Annotated[
-        str | None, typer.Option("--cron", metavar="FIELDS", help="'0 3 * * *' or @daily.")
-    ] = None,
-    every: Annotated[
-        str | None, typer.Option("--every", metavar="SPAN", help="90s, 15m, 1d.")
-    ] = None,
-    at: Annotated[str | None, typer.Option("--at", metavar="TIME", help="Once.")] = None,
-    timezone: Annotated[
-        str, typer.Option("--timezone", metavar="ZONE", help="For --cron.")
-    ] = "UTC",
-    priority: Annotated[
-        str | None, typer.Option("--priority", "-p", metavar="N|NAME", help="Of its jobs.")
-    ] = None,
-    catchup: Annotated[
-        str | None, typer.Option("--catchup", help="Missed fires: skip, one or all.")
-    ] = None,
-    overlap: Annotated[
-        str | None, typer.Option("--overlap", help="While one is active: allow or skip.")
-    ] = None,
+    cron: Cron = None,
+    every: Every = None,
+    at: At = None,
+    timezone: Timezone = None,
+    priority: Priority = None,
+    catchup: Catchup = None,
+    catchup_limit: CatchupLimit = None,
+    overlap: Overlap = None,
     disabled: Annotated[bool, typer.Option("--disabled", help="Not yet.")] = False,
 ) -> None:
     """Make a schedule from a template and one of --cron, --every and --at."""
+    from headway.client import calls
+    from headway.scheduler.schedules import ScheduleRequest
+
+    fields = _fields(
+        pairs, params, cron, every, at, timezone, priority, catchup, catchup_limit, overlap
+    )
+    fields |= {"template": template, "name": name, "enabled": not disabled}
+    request: ScheduleRequest = _read(fields, ScheduleRequest)
+    _sheet(session, session.send(calls.create_schedule(request)))
+
+
+@command(
+    app,
+    "edit",
+    "headway schedules edit nightly --cron '0 4 * * *'",
+    "headway schedules edit nightly length=3 --priority high",
+)
+def edit(
+    session: "Session",
+    schedule: Name,
+    pairs: Pairs = None,
+    params: Params = None,
+    name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
+    template: Annotated[
+        str | None, typer.Option("--template", help="What it makes jobs of from now on.")
+    ] = None,
+    cron: Cron = None,
+    every: Every = None,
+    at: At = None,
+    timezone: Timezone = None,
+    priority: Priority = None,
+    catchup: Catchup = None,
+    catchup_limit: CatchupLimit = None,
+    overlap: Overlap = None,
+) -> None:
+    """Change a schedule; jobs that exist stay as they are."""
+    from headway.client import calls
+    from headway.scheduler.schedules import SchedulePatch
+
+    fields = _fields(
+        pairs, params, cron, every, at, timezone, priority, catchup, catchup_limit, overlap
+    )
+    patch: SchedulePatch = _read(fields | {"name": name, "template": template}, SchedulePatch)
+    _sheet(session, session.send(calls.change_schedule(schedule, patch)))
+
+
+def _fields(
+    pairs: list[str] | None,
+    params: str | None,
+    cron: str | None,
+    every: str | None,
+    at: str | None,
+    timezone: str | None,
+    priority: str | None,
+    catchup: str | None,
+    catchup_limit: int | None,
+    overlap: str | None,
+) -> dict[str, Any]:
+    """The fields that create and edit share, as far as they were given."""
     from headway.cli import job_options, values
 
-    fields: dict[str, Any] = {
-        "template": template,
-        "name": name,
+    given = pairs or params is not None
+    return {
+        "params": values.read_params(pairs or [], params) if given else None,
         "cron": cron,
         "every": every,
         "at": job_options.moment(at) if at else None,
         "timezone": timezone,
         "priority": priority,
         "catchup": catchup,
+        "catchup_limit": catchup_limit,
         "overlap": overlap,
-        "enabled": not disabled,
-        "params": values.read_params(pairs or [], params),
     }
-    _create(session, {name: value for name, value in fields.items() if value is not None})
 
 
-def _create(session: "Session", fields: dict[str, Any]) -> None:
+def _read(fields: dict[str, Any], kind: Any) -> Any:
     import msgspec
 
     from headway.api import table
-    from headway.client import calls
-    from headway.scheduler.schedules import ScheduleRequest
 
-    request: ScheduleRequest = table.decode(msgspec.json.encode(fields), ScheduleRequest)
-    _sheet(session, session.send(calls.create_schedule(request)))
+    given = {name: value for name, value in fields.items() if value is not None}
+    return table.decode(msgspec.json.encode(given), kind)
 
 
 @command(app, "enable", "headway schedules enable nightly")
