@@ -117,6 +117,8 @@ def test_jobs_are_moved_approved_and_rejected(cli: Cli) -> None:
         cli.call("submit", "story", "--approval")
     assert cli.text("jobs", "move", "3", "--before", "1") == "Job 3 moved, place 1\n"
     assert cli.json("jobs", "move", "1", "--to", "3")["queue_position"] == 3
+    assert cli.text("jobs", "reorder", "2", "1", "3") == "In this order now: 2, 1, 3\n"
+    assert cli.json("jobs", "show", "2")["queue_position"] == 1
     cli.call("jobs", "approve", "3", "--reason", "fine")
     assert cli.json("jobs", "show", "3")["approval"] == "APPROVED"
     assert "not on a Friday" in cli.text("jobs", "reject", "2", "--reason", "not on a Friday")
@@ -158,10 +160,12 @@ def test_why_follows_the_chain_to_what_has_to_be_done(cli: Cli) -> None:
 
 def test_why_says_what_to_do_about_each_gate(cli: Cli) -> None:
     cli.call("limits", "set", "type:big", "0")
+    cli.call("limits", "set", "mail", "--rate", "1/min")
     steps = {
         "--delay 1h story": "starts by itself",
         "--needs file:data.csv story": "file:data.csv",
-        "big": "headway limits set type:big",
+        "big": "headway limits set type:big SIZE",
+        "--limit mail=2 story": "headway limits set mail --rate N/min",
         "--requires gpu story": "--capability gpu",
     }
     for words, step in steps.items():

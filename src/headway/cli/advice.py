@@ -150,8 +150,11 @@ def _locks(session: Session, job: Job, row: GateRow) -> list[Step]:
 
 
 def _limits(session: Session, job: Job, row: GateRow) -> list[Step]:
-    name = (row.detail or "").partition("; ")[0].rpartition(": ")[0] or "NAME"
-    return [Step("It goes on when there is room. To make room", f"headway limits set {name} SIZE")]
+    first = (row.detail or "").partition("; ")[0]
+    name, _, said = first.rpartition(": ")
+    size = "--rate N/min" if " started in " in said else "SIZE"
+    command = f"headway limits set {name or 'NAME'} {size}"
+    return [Step("It goes on when there is room. To make room", command)]
 
 
 def _pause(session: Session, job: Job, row: GateRow) -> list[Step]:
