@@ -182,7 +182,9 @@ def _read(file: Path | None, fields: dict[str, Any], kind: Any) -> Any:
 def _sheet(session: "Session", template: "Template") -> None:
     from headway.cli import job_text, words
     from headway.domain import durations
+    from headway.domain.jobs import RetryPolicy
 
+    policy = template.retry_policy  # one that is the default leaves it to the handler
     session.show(
         template,
         lambda: session.screen.facts(
@@ -194,7 +196,7 @@ def _sheet(session: "Session", template: "Template") -> None:
                 ("description", template.description),
                 ("queue", template.queue),
                 ("priority", str(template.priority)),
-                ("retries", str(template.retry_policy.max_attempts)),
+                ("retries", None if policy == RetryPolicy() else str(policy.max_attempts)),
                 ("time-out", durations.show(template.timeout_s) if template.timeout_s else None),
                 ("requires", ", ".join(template.requires)),
                 ("locks", ", ".join(job_text.lock(one) for one in template.locks)),
