@@ -2,9 +2,11 @@
 
 import json
 import signal
+import threading
 import time
 
 import httpx
+import pytest
 from tests.cli.conftest import WAIT_S, Cli
 
 LOUD = ("sh", "-c", "echo out; echo oops >&2; exit 3")
@@ -57,6 +59,23 @@ def test_ctrl_c_ends_the_command(cli: Cli) -> None:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=WAIT_S)
     assert process.returncode == 130
+    assert cli.json("jobs", "show", "1")["status"] == "CANCELLED"
+
+
+def test_ctrl_c_may_come_before_the_output_is_read(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = threading.Thread.start
+    interrupted: list[threading.Thread] = []
+
+    def start(thread: threading.Thread) -> None:
+        if "_copy" in thread.name and not interrupted:
+            interrupted.append(thread)
+            raise KeyboardInterrupt
+        begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert "cancelling job 1" in cli.error("run", "--", "sleep", "600", code=130)
     assert cli.json("jobs", "show", "1")["status"] == "CANCELLED"
 
 

@@ -25,7 +25,7 @@ class Follower:
         self._session = session
         self._bar = Bar("progress")
         self._lock = threading.Lock()
-        self._readers: dict[str, list[threading.Thread]] = {}
+        self._readers: dict[tuple[str, str], threading.Thread] = {}
         self._told: str | None = None
 
     def follow(self, reference: JobRef) -> Job:
@@ -40,20 +40,18 @@ class Follower:
             self._tell(job)
             time.sleep(wait_s)
             wait_s = min(wait_s * 1.5, LONGEST_POLL_S)
-        for reader in [one for pair in self._readers.values() for one in pair]:
+        for reader in self._readers.values():
             reader.join()
         self._bar.clear()
         return job
 
     def _read(self, run_id: str) -> None:
-        if run_id in self._readers:
-            return
-        self._readers[run_id] = [
-            threading.Thread(target=self._copy, args=(run_id, stream), daemon=True)
-            for stream in STREAMS
-        ]
-        for reader in self._readers[run_id]:
-            reader.start()
+        for stream in STREAMS:
+            if (run_id, stream) not in self._readers:
+                reader = threading.Thread(target=self._copy, args=(run_id, stream), daemon=True)
+                self._readers[run_id, stream] = reader
+            if self._readers[run_id, stream].ident is None:  # Ctrl-C may come between the two
+                self._readers[run_id, stream].start()
 
     def _copy(self, run_id: str, stream: str) -> None:
         target = sys.stdout if stream == "stdout" and not self._session.screen.json else sys.stderr
