@@ -117,7 +117,7 @@ def create(
     app,
     "edit",
     "headway schedules edit nightly --cron '0 4 * * *'",
-    "headway schedules edit nightly length=3 --priority high",
+    "headway schedules edit nightly length=3   # replaces all params",
 )
 def edit(
     session: "Session",
