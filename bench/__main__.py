@@ -90,6 +90,9 @@ def _dag(shrink: int, db: str | None) -> None:
         "layers, 10 edges a job": lambda: dag.layers(count),
         "join": lambda: dag.join(count // 2),
         "chain": lambda: dag.chain(count // 10),
+        "4 layers : 5 join : 1 chain, in one batch": lambda: dag.together(
+            dag.layers(count * 4 // 10), dag.join(count // 2), dag.chain(count // 10)
+        ),
     }
     for name, make in shapes.items():
         seconds, rate = dag.drain(make(), db)

@@ -2,6 +2,8 @@
 
 import time
 
+import msgspec
+
 from bench.bed import bed, working
 from bench.drain import wait_for
 from headway.domain.requests import BatchJobRequest
@@ -40,6 +42,19 @@ def chain(count: int) -> list[BatchJobRequest]:
     return [
         BatchJobRequest(job_type="noop", ref=str(n), after=(f"ref:{n - 1}",) if n else ())
         for n in range(count)
+    ]
+
+
+def together(*shapes: list[BatchJobRequest]) -> list[BatchJobRequest]:
+    """Several graphs in one batch."""
+    return [
+        msgspec.structs.replace(
+            request,
+            ref=f"{shape} {request.ref}",
+            after=tuple(f"ref:{shape} {str(ref).removeprefix('ref:')}" for ref in request.after),
+        )
+        for shape, requests in enumerate(shapes)
+        for request in requests
     ]
 
 
