@@ -205,3 +205,23 @@ def test_another_job_that_succeeded_inside_the_window_still_counts(scheduler: Sc
     rewound(scheduler, second.number, force=True)
     assert claim(scheduler) == []
     assert job(scheduler, first.number).status is JobStatus.SUCCEEDED
+
+
+def test_who_needs_a_try_that_a_rewind_made_history_follows_its_chain(
+    scheduler: Scheduler,
+) -> None:
+    submit(scheduler, retry_policy={"max_attempts": 1})
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    user = submit(scheduler, needs=["job:2"])
+    rewound(scheduler, 1)
+    assert show(scheduler, user.number).status is JobStatus.WAITING_ON_DEPS
+    finish(scheduler, claim(scheduler))
+    assert [one.number for one in claim(scheduler)] == [user.number]
+
+
+def test_and_starts_afresh_with_it(scheduler: Scheduler) -> None:
+    submit(scheduler, retry_policy={"max_attempts": 1})
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    rewound(scheduler, 1)
+    user = submit(scheduler, needs=["job:2"])
+    assert rewound(scheduler, 1).retry_set[-1] == user.job_id

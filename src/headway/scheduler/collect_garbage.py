@@ -130,7 +130,7 @@ def _removable(tx: Transaction, chains: Collection[int], until: int) -> list[Job
     """All links of those chains that ended long ago as a whole and that nobody refers to."""
     if not chains:
         return []
-    both = records.listed([*chains, *(-chain for chain in chains)])
+    both = records.with_history(chains)
     links = tx.values(JobRecord, "chain_members", chains=both)
     kept = {
         abs(link.chain) for link in links if link.finished_at is None or link.finished_at > until

@@ -79,7 +79,7 @@ def _new_payload(
 def _drop_payload(tx: Transaction, record: JobRecord) -> None:
     """The old params go, unless a run or another link of the chain has them too."""
     chain = abs(record.chain)
-    links = tx.rows("chain_members", chains=records.listed([chain, -chain]))
+    links = tx.rows("chain_members", chains=records.with_history([chain]))
     ran = tx.rows("payloads_of_runs", numbers=records.listed(row["number"] for row in links))
     if record.payload_id not in {row["payload_id"] for row in (*links, *ran)}:
         tx.do("delete_payloads", payload_ids=records.listed([record.payload_id]))

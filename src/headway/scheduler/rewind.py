@@ -73,7 +73,8 @@ def _followers(tx: Transaction, chains: Collection[int]) -> Iterable[int]:
     """The chains that come after these, or need what they make."""
     rows = tx.rows("all_dependents", chains=records.listed(chains))
     numbers = {row["job_number"] for row in rows}
-    names = [name for record in _links(tx, chains) for name in _made_by(record)]
+    links = tx.values(JobRecord, "chain_members", chains=records.with_history(chains))
+    names = [name for record in links for name in _made_by(record)]
     rows = tx.rows("consumers", artifacts=records.listed(names))
     numbers |= {row["job_number"] for row in rows}
     return sorted(record.chain for record in jobs.read(tx, numbers) if record.chain > 0)

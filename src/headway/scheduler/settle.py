@@ -212,12 +212,16 @@ def _markers(tx: Transaction, final: Sequence[Ended]) -> Iterable[dict[str, Any]
 def _names(tx: Transaction, final: Sequence[Ended]) -> list[str]:
     """The artifacts that the success of these jobs is, under any name of their chain."""
     own = {one.record.job_id: one.record.number for one in final}
-    chains = {one.record.chain for one in final if one.record.retry_of is not None}
-    links = tx.rows("chain_links", chains=records.listed(chains)) if chains else ()
+    chains = {one.record.chain for one in final if _has_other_links(one.record)}
+    links = tx.rows("chain_links", chains=records.with_history(chains)) if chains else ()
     ids = own | {row["job_id"]: row["number"] for row in links}
     if not tx.rows("needs_that_name_jobs", kinds=_NAMING_JOBS):
         return [f"job:{job_id}" for job_id in ids]
     return [name for one in ids.items() for name in artifacts.names_of_job(*one)]
+
+
+def _has_other_links(record: JobRecord) -> bool:
+    return record.retry_of is not None or record.generation > 1
 
 
 _NAMING_JOBS = records.listed(artifacts.NAMING_JOBS)

@@ -1,6 +1,6 @@
 """Rows as values: what the scheduler decides from."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -118,6 +118,11 @@ def grouped(rows: Iterable[tuple[Any, _Alike]], keys: str, **same: Any) -> Itera
     for key, row in rows:
         found.setdefault(row, []).append(key)
     return ({**row._asdict(), **same, keys: listed(alike)} for row, alike in found.items())
+
+
+def with_history(chains: Collection[int]) -> str:
+    """Chains as the parameter of a query that also finds the links that a rewind took from them."""
+    return listed([*chains, *(-chain for chain in chains)])
 
 
 def listed(values: Iterable[Any]) -> str:
