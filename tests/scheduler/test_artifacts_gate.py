@@ -2,8 +2,8 @@
 
 import pygit2
 import pytest
-from tests.helpers import claim, finish, job, submit
-from tests.scheduler.asking import graph, keep_time, submit_all
+from tests.helpers import MovableClock, claim, finish, job, submit
+from tests.scheduler.asking import closed_gate, graph, keep_time, rewound, submit_all, why
 
 from headway.domain import errors
 from headway.domain.jobs import WaitReason
@@ -41,6 +41,49 @@ def test_a_missing_artifact_is_waited_for_while_somebody_makes_it(scheduler: Sch
     assert reason(scheduler, user.number) == waiting
     finish(scheduler, claim(scheduler))
     assert [one.number for one in claim(scheduler)] == [user.number]
+
+
+def test_who_found_a_marker_there_learns_at_once_that_its_maker_failed(
+    scheduler: Scheduler,
+) -> None:
+    put(scheduler)
+    submit(scheduler, "make", produces=[NAME], retry_policy=ONCE)
+    user = submit(scheduler, needs=[NAME])
+    assert user.status is JobStatus.QUEUED
+    finish(scheduler, claim(scheduler, job_types=("make",)), RunStatus.FAILED)
+    blocked = (JobStatus.BLOCKED_BY_DEPENDENCY, f"dependency failed for {NAME}")
+    assert reason(scheduler, user.number) == blocked
+
+
+def test_who_awaits_a_producer_waits_for_the_artifact_once_there_is_one(
+    scheduler: Scheduler,
+) -> None:
+    user = submit(scheduler, needs=[NAME], missing_producer="wait")
+    assert reason(scheduler, user.number)[1] == f"awaiting producer for {NAME}"
+    submit(scheduler, produces=[NAME])
+    assert reason(scheduler, user.number)[1] == f"waiting on {NAME}"
+
+
+def test_a_try_of_an_earlier_generation_is_no_producer_any_more(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, produces=["file:out"], retry_policy={"max_attempts": 1})
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    clock.move(11)
+    keep_time(scheduler)
+    finish(scheduler, claim(scheduler))
+    rewound(scheduler, 1, force=True)
+    user = submit(scheduler, needs=["file:out"])
+    gate = closed_gate(why(scheduler, user.number))
+    assert [(one.kind, one.status) for one in gate.blockers] == [
+        ("artifact", "missing"),
+        ("job", JobStatus.QUEUED),
+    ]
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    clock.move(11)
+    keep_time(scheduler)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    assert reason(scheduler, user.number)[1] == "dependency failed for file:out"
 
 
 def test_without_a_producer_a_missing_artifact_blocks(scheduler: Scheduler) -> None:

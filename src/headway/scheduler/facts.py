@@ -11,7 +11,7 @@ from headway.domain.gates.after import Predecessor
 from headway.domain.gates.artifacts import Need, Producer
 from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Mode, Policy
-from headway.domain.states import SUCCEEDED
+from headway.domain.states import ACTIVE, SUCCEEDED
 from headway.scheduler import lock_lines
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, limits, records
@@ -39,7 +39,7 @@ class Facts:
         self._tx = tx
         self._dependencies: dict[int, list[Row]] = {}
         self._ends: dict[int, ChainEnd] = {}
-        self._producers: dict[str, list[Row]] = {}
+        self._producers: dict[str, dict[int, Row]] = {}
         self._markers: set[str] = set()
         self._present: dict[str, bool] = {}
         self._heads: dict[str, str | None] = {}
@@ -87,12 +87,27 @@ class Facts:
                 present=self.is_present(name),
                 producers=tuple(
                     Producer(job=row["job_id"], status=self._ends[row["chain"]].status)
-                    for row in self._producers.get(name, ())
-                    if row["number"] != record.number
+                    for row in self._producers_for(record, name)
                 ),
             )
             for name in record.terms.needs
         ]
+
+    def waits_for(self, record: JobRecord) -> dict[str, set[int]]:
+        """What the job waits for, and which active jobs bring it about: one of them is enough."""
+        found = {}
+        for row in self._dependencies.get(record.number, ()):
+            end = self._ends.get(row["chain"])
+            found[str(row["chain"])] = {end.number} if end and end.status in ACTIVE else set()
+        for name in record.terms.needs:
+            ends = (self._ends[row["chain"]] for row in self._producers_for(record, name))
+            found[name] = {end.number for end in ends if end.status in ACTIVE}
+        return {what: makers for what, makers in found.items() if makers}
+
+    def _producers_for(self, record: JobRecord, name: str) -> list[Row]:
+        """One job for each chain that makes the artifact; nobody waits for itself."""
+        makers = self._producers.get(name, {})
+        return [row for chain, row in makers.items() if chain != record.chain]
 
     def is_present(self, name: str) -> bool:
         """Whether an artifact is there, in the workspace or by the database's word."""
@@ -104,6 +119,10 @@ class Facts:
                 or self._scheduler.workspace.has(probe)
             )
         return self._present[name]
+
+    def is_there(self, what: str) -> bool:
+        """Whether this is an artifact, which is there, and not a chain that goes on."""
+        return what in self._producers and self.is_present(what)
 
     def head(self, record: JobRecord) -> str | None:
         """Where the branch is that the job is pinned to."""
@@ -186,11 +205,14 @@ class Facts:
         self._markers |= {
             row["artifact"] for row in self._tx.rows("present_markers", artifacts=listed)
         }
-        for row in self._tx.rows("producers", artifacts=listed):
-            self._producers.setdefault(row["artifact"], []).append(row)
+        rows = [*self._tx.rows("producers", artifacts=listed)]
         for name in names:
-            self._producers.setdefault(name, []).extend(self._named_jobs(name))
-        self._load_ends(row["chain"] for rows in self._producers.values() for row in rows)
+            self._producers[name] = {}
+            rows += self._named_jobs(name)
+        for row in rows:
+            if row["chain"] > 0:  # or else it is history: a rewind took it from its chain
+                self._producers[row["artifact"]].setdefault(row["chain"], row)
+        self._load_ends(chain for name in names for chain in self._producers[name])
 
     def _named_jobs(self, name: str) -> list[Row]:
         """The jobs that an artifact names: their success is the artifact."""

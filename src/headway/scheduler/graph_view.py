@@ -99,7 +99,7 @@ def _producers(tx: Transaction, found: Sequence[JobRecord]) -> list[tuple[str, C
         kind, _, job = name.partition(":")
         if kind == "job" or kind in artifacts.NAMING_JOBS:
             with contextlib.suppress(errors.NotFound):
-                makers.add((name, jobs.read_one(tx, job).chain))
+                makers.add((name, abs(jobs.read_one(tx, job).chain)))
     ends = jobs.chain_ends(tx, {chain for _, chain in makers})
     return [(name, ends[chain]) for name, chain in sorted(makers) if chain in ends]
 
@@ -122,11 +122,11 @@ def _draw(scheduler: Scheduler, tx: Transaction, shown: Sequence[int], *, closed
 def _after_edges(tx: Transaction, found: Sequence[JobRecord]) -> list[Edge]:
     after = _after(tx, found)
     before = {record.number: record for record in jobs.read(tx, {number for *_, number in after})}
-    ends = jobs.chain_ends(tx, {record.chain for record in before.values()})
+    ends = jobs.chain_ends(tx, {abs(record.chain) for record in before.values()})
     edges = []
     for record, how, number in after:
         target = before[number]
-        end = ends[target.chain]
+        end = ends[abs(target.chain)]
         retried = msgspec.UNSET if end.status is target.status else end.status.lower()
         edges.append(Edge(source=record.job_id, to=target.job_id, after=how, status=retried))
     return edges

@@ -10,7 +10,7 @@ from headway.domain.gates import Closed, after, time
 from headway.domain.gates.after import Predecessor
 from headway.domain.jobs import After, Approval, Policy, Terms
 from headway.domain.states import JobStatus
-from headway.storage import codec, jobs
+from headway.storage import codec, jobs, records
 from headway.storage.events import Chronicle
 from headway.storage.transaction import READY, Transaction
 
@@ -78,7 +78,16 @@ def insert(tx: Transaction, new_jobs: Sequence[NewJob], chronicle: Chronicle) ->
     jobs.insert(tx, rows, payloads)
     _insert_edges(tx, new_jobs, statuses)
     tx.wake(READY)
-    return Inserted(to_admit, rows)
+    return Inserted([*to_admit, *_who_awaited(tx, new_jobs)], rows)
+
+
+def _who_awaited(tx: Transaction, new_jobs: Sequence[NewJob]) -> set[int]:
+    """Jobs from before that need what these will make: from now on they wait for these."""
+    names = {name for job in new_jobs for name in job.terms.produces}
+    if not names:
+        return set()
+    rows = tx.rows("waiting_consumers", artifacts=records.listed(names))
+    return {row["job_number"] for row in rows} - {job.number for job in new_jobs}
 
 
 def _statuses(tx: Transaction, new_jobs: Sequence[NewJob]) -> dict[int, JobStatus]:

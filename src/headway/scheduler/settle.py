@@ -194,9 +194,10 @@ def _tell_consumers(tx: Transaction, final: Sequence[Ended]) -> set[int]:
     if gone:
         tx.do("remove_markers", artifacts=records.listed(gone))
     names = [*made, *lost, *_names(tx, final)]
-    return {
-        row["job_number"] for row in tx.rows("waiting_consumers", artifacts=records.listed(names))
-    }
+    rows = tx.rows("waiting_consumers", artifacts=records.listed(names))
+    # Whoever found a marker there and has not started finds it gone.
+    found_it = tx.rows("consumers", artifacts=records.listed(gone)) if gone else ()
+    return {row["job_number"] for row in (*rows, *found_it)}
 
 
 def _markers(tx: Transaction, final: Sequence[Ended]) -> Iterable[dict[str, Any]]:
