@@ -17,6 +17,7 @@ from headway.scheduler import (
     lock_lines,
     queue_control,
     rewind,
+    settle,
     timekeeper,
     verify,
 )
@@ -45,7 +46,8 @@ def test_a_shared_job_does_not_overtake_an_exclusive_one_of_a_busy_worker(
     shared = submit(scheduler, "a", locks=SHARED)
     assert started(scheduler, "a") == []
     (blocker,) = [one for row in why(scheduler, shared.number).gates for one in row.blockers]
-    assert blocker.id == exclusive.job_id
+    assert (blocker.id, blocker.status) == (exclusive.job_id, JobStatus.WAITING_ON_LOCKS)
+    assert blocker.detail == "waits for x (exclusive) and stands ahead"
     finish(scheduler, held)
     assert started(scheduler) == [exclusive.number]
 
@@ -101,6 +103,56 @@ def test_more_shared_jobs_than_try_at_once_all_run_side_by_side(
     submit_all(scheduler, *({"locks": SHARED} for _ in range(9)))
     finish(scheduler, held)
     assert sorted(number for _ in range(9) for number in started(scheduler)) == list(range(2, 11))
+
+
+def test_more_who_cannot_go_than_try_at_once_strand_nobody_behind_them(
+    scheduler: Scheduler,
+) -> None:
+    submit_all(scheduler, {"job_type": "a", "locks": ["x"]}, {"job_type": "b", "locks": ["z"]})
+    held, _ = claim(scheduler, 2)
+    submit(scheduler, "b", locks=["y", "z"])  # waits for z, and keeps shared ones from y
+    both = [*SHARED, {"key": "y", "mode": "shared"}]
+    in_vain = submit_all(scheduler, *({"locks": both} for _ in range(settle.MOST_TRIED + 100)))
+    last = submit(scheduler, locks=SHARED)
+    finish(scheduler, held)
+    assert started(scheduler) == []
+    timekeeper.run_due(scheduler, scheduler.clock.now())
+    assert started(scheduler) == [last.number]
+    assert job(scheduler, in_vain[-1]).status is JobStatus.WAITING_ON_LOCKS
+    timekeeper.run_due(scheduler, scheduler.clock.now())
+    assert not scheduler.store.read(lock_lines.is_put_off)
+
+
+def test_nor_do_more_who_leave_the_line(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settle, "MOST_TRIED", 3)
+    (scheduler.workspace.root / "file").touch()
+    submit(scheduler, locks=["x"])
+    held = claim(scheduler)
+    submit_all(scheduler, *({"locks": ["x"], "needs": ["file:file"]} for _ in range(10)))
+    submit(scheduler, locks=["x"])
+    (scheduler.workspace.root / "file").unlink()
+    finish(scheduler, held)
+    assert started(scheduler) == []
+    timekeeper.run_due(scheduler, scheduler.clock.now())
+    assert started(scheduler) == [12]
+
+
+def test_what_comes_free_while_a_long_line_is_tried_is_tried_for_afterwards(
+    scheduler: Scheduler,
+) -> None:
+    def put_off(keys: str, tried: set[int], *, first: bool = False) -> None:
+        scheduler.store.write(lambda tx: lock_lines.put_off(tx, {*keys}, tried, first=first))
+
+    put_off("x", {1, 2})
+    put_off("xy", {1, 3})
+    put_off("z", {1, 4})
+    assert scheduler.store.write(lock_lines.take_up) == ({"x"}, {1, 2})
+    put_off("x", {1, 2, 5}, first=True)
+    assert scheduler.store.write(lock_lines.take_up) == ({"x"}, {1, 2, 5})
+    assert scheduler.store.write(lock_lines.take_up) == ({"x", "y", "z"}, {1})
+    assert not scheduler.store.read(lock_lines.is_put_off)
 
 
 def test_a_list_by_status_goes_by_the_status_that_is_shown(scheduler: Scheduler) -> None:

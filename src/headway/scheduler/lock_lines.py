@@ -8,10 +8,12 @@ room for the next.
 from collections.abc import Collection, Iterable
 from enum import IntEnum
 
+import msgspec
+
 from headway.domain.jobs import Mode
-from headway.storage import records
+from headway.storage import codec, records
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Row, Transaction
+from headway.storage.transaction import DUE, Row, Transaction
 
 AT_ONCE = {Mode.EXCLUSIVE: 1, Mode.SHARED: 20}
 """How many of a lane try at once."""
@@ -74,6 +76,64 @@ def next_in_line(tx: Transaction, keys: Collection[str], tried: Collection[int])
                 continue
         found |= {row["job_number"] for row in first}
     return found
+
+
+def ready_ahead(tx: Transaction, record: JobRecord) -> list[tuple[str, Mode, int]]:
+    """Who is ready to take a lock that a job waits for, and goes first: one for each lock."""
+    found = []
+    for lock in record.terms.locks:
+        line = {"key": lock.key, "mode": lock.mode.value, "lane_id": record.lane_id}
+        heads = _heads(tx, line, Standing.READY, ())
+        if heads and _order(heads[0]) < record.order:
+            found.append((lock.key, lock.mode, int(heads[0]["job_number"])))
+    return found
+
+
+class _Rest(msgspec.Struct):
+    """Locks whose lines are still to be tried, and who in them has tried."""
+
+    keys: set[str]
+    tried: set[int]
+
+
+REST = "lock lines to go on with"
+"""The fact that keeps them, in the order in which they are to be seen to."""
+
+
+def put_off(tx: Transaction, keys: set[str], tried: set[int], *, first: bool) -> None:
+    """So many have tried for these locks that the others of their lines must do so later."""
+    rests = _rests(tx)
+    if first:
+        rests.insert(0, _Rest(keys, tried))
+    elif len(rests) < 2:
+        rests.append(_Rest(keys, tried))
+    else:  # the last has not begun: what it leaves out, this leaves out too, or both try it
+        rests[-1] = _Rest(rests[-1].keys | keys, rests[-1].tried & tried)
+    _keep(tx, rests)
+    tx.wake(DUE)
+
+
+def is_put_off(tx: Transaction) -> bool:
+    """Whether there are lines to go on with."""
+    return bool(_rests(tx))
+
+
+def take_up(tx: Transaction) -> tuple[set[str], set[int]]:
+    """The locks to go on with now, and who has tried for them."""
+    rests = _rests(tx)
+    if not rests:
+        return set(), set()
+    _keep(tx, rests[1:])
+    return rests[0].keys, rests[0].tried
+
+
+def _rests(tx: Transaction) -> list[_Rest]:
+    row = tx.row("fact", name=REST)
+    return msgspec.json.decode(row["value"], type=list[_Rest]) if row else []
+
+
+def _keep(tx: Transaction, rests: list[_Rest]) -> None:
+    tx.do("put_fact", name=REST, value=codec.dump(rests))
 
 
 def _heads(tx: Transaction, line: Row, standing: Standing, tried: Collection[int]) -> list[Row]:

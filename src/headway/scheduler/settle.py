@@ -27,7 +27,7 @@ MARKER = "custom:"
 """Artifacts of this kind are there exactly if the database says so."""
 
 MOST_TRIED = 1000
-"""How many may try in vain for locks that came free before the rest waits for the next chance."""
+"""How many may try for locks that came free in one transaction; the timekeeper sees to the rest."""
 
 
 def settle(
@@ -38,10 +38,15 @@ def settle(
     ended: Sequence[Ended] = (),
     admit: Collection[int] = (),
     freed: Collection[str] = (),
+    tried: Collection[int] = (),
 ) -> None:
-    """Record these ends and everything that follows from them; `freed` are locks to try for."""
+    """Record these ends and everything that follows from them.
+
+    `freed` are locks to try for, and `tried` have done so in an earlier transaction.
+    """
     waiting, freed = set(admit), set(freed)
-    tried: set[int] = set()
+    goes_on, tried = bool(tried), set(tried)
+    most, put_off = len(tried) + MOST_TRIED, set[str]()
     while ended or waiting or freed:
         stopped: list[Ended] = []
         if ended:
@@ -52,9 +57,14 @@ def settle(
         found = look_at_gates(scheduler, tx, waiting - gone, chronicle)
         ended = [*stopped, *(_blocked(one) for one in found.blocked)]
         freed |= found.left | lock_lines.keys_of(one for one in found.locked if one.number in tried)
-        waiting = lock_lines.next_in_line(tx, freed, tried) if len(tried) < MOST_TRIED else set()
+        waiting = lock_lines.next_in_line(tx, freed, tried)
+        if waiting and len(tried) >= most:
+            put_off |= freed
+            waiting = set()
         tried |= waiting
         freed = set()
+    if put_off:
+        lock_lines.put_off(tx, put_off, tried, first=goes_on)
 
 
 def _blocked(one: Blocked) -> Ended:

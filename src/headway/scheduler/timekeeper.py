@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 
 from headway.domain import errors, moments
-from headway.scheduler import clock_steps, direct, expire, probes, settle, trigger
+from headway.scheduler import clock_steps, direct, expire, lock_lines, probes, settle, trigger
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits
 from headway.storage.events import Chronicle
@@ -118,6 +118,7 @@ def _if_trusted(
 def _next(tx: Transaction) -> tuple[int | None, bool]:
     moments_due = [tx.rows(name)[0]["at"] for name in DUE_QUERIES]
     moments_due.append(limits.next_rate_opening(tx))
+    moments_due.append(tx.now_ms if lock_lines.is_put_off(tx) else None)
     known = [moment for moment in moments_due if moment is not None]
     return min(known, default=None), bool(tx.rows("anything_watched"))
 
@@ -129,6 +130,7 @@ def _steps(scheduler: Scheduler, started_at: datetime) -> list[Callable[[Transac
         lambda tx: _admit_due(scheduler, tx),
         lambda tx: trigger.fire_due(scheduler, tx, started_at),
         lambda tx: direct.expire(scheduler, tx),
+        lambda tx: _try_on(scheduler, tx),
         _open_rates,
     ]
 
@@ -141,6 +143,16 @@ def _admit_due(scheduler: Scheduler, tx: Transaction) -> int:
         settle.settle(scheduler, tx, chronicle, admit=numbers)
         chronicle.write()
     return len(numbers)
+
+
+def _try_on(scheduler: Scheduler, tx: Transaction) -> int:
+    """The lines for some locks were too long for one transaction: the next of them try."""
+    keys, tried = lock_lines.take_up(tx)
+    if keys:
+        chronicle = Chronicle(tx)
+        settle.settle(scheduler, tx, chronicle, freed=keys, tried=tried)
+        chronicle.write()
+    return BATCH if lock_lines.is_put_off(tx) else 0
 
 
 def _open_rates(tx: Transaction) -> int:
