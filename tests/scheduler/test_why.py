@@ -4,14 +4,23 @@ from datetime import timedelta
 
 import pytest
 from tests.helpers import MovableClock, claim, finish, submit
-from tests.scheduler.asking import closed_gate, keep_time, register, show, submit_all, why
+from tests.scheduler.asking import (
+    closed_gate,
+    graph,
+    keep_time,
+    register,
+    rewound,
+    show,
+    submit_all,
+    why,
+)
 
 from headway.domain.answers import GateState
-from headway.domain.gates import Gate
+from headway.domain.gates import Blocker, Gate
 from headway.domain.jobs import Job
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import approvals, explain, limit_control, queue_control
+from headway.scheduler import approvals, explain, limit_control, queue_control, retry
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.transaction import READY
 
@@ -263,6 +272,150 @@ def test_a_circle_through_artifacts_is_named(scheduler: Scheduler) -> None:
     )
     assert first.job_id in circle.id
     assert not answer.startable
+
+
+def circle(scheduler: Scheduler, reference: int) -> Blocker | None:
+    answer = why(scheduler, reference)
+    found = [one for row in answer.gates for one in row.blockers if one.kind == "circle"]
+    assert answer.startable is not bool(found)
+    return found[0] if found else None
+
+
+def test_a_circle_of_any_length_is_named(scheduler: Scheduler) -> None:
+    register(scheduler)
+    #  1 needs what 300 makes, 2 comes after 1, and so on to 300; 301 stands before it all
+    submit(scheduler, needs=["custom:x:last"], missing_producer="wait")
+    chain: list[dict[str, object]] = [
+        {"ref": f"r{n}", "after": [f"ref:r{n - 1}" if n > 2 else 1]} for n in range(2, 301)
+    ]
+    chain[-1]["produces"] = ["custom:x:last"]
+    submit_all(scheduler, *chain)
+    submit(scheduler, after=[150])
+    for number in (1, 150, 300, 301):
+        found = circle(scheduler, number)
+        assert found is not None, number
+        assert found.detail is not None
+        assert "(291 more)" in found.detail
+        assert len(found.id.split(" -> ")) == 301
+
+
+def test_a_circle_over_the_success_of_a_job_is_named(scheduler: Scheduler) -> None:
+    register(scheduler)
+    submit(scheduler, needs=["custom:x:a"], missing_producer="wait")
+    submit(scheduler, needs=["job:1"], produces=["custom:x:a"])
+    found = circle(scheduler, 2)
+    assert found is not None
+    assert found.detail == "jobs 2 -> 1 -> 2 wait for each other"
+
+
+def test_a_circle_that_closes_when_a_time_comes_is_named_before(scheduler: Scheduler) -> None:
+    register(scheduler)
+    submit(scheduler, needs=["custom:x:a"], missing_producer="wait", delay_s=60)
+    submit(scheduler, after=[1], produces=["custom:x:a"])
+    assert circle(scheduler, 2) is not None
+    assert not why(scheduler, 1).startable
+
+
+def test_there_is_no_circle_where_somebody_else_makes_it_too(scheduler: Scheduler) -> None:
+    register(scheduler)
+    submit(scheduler, needs=["custom:x:a"], missing_producer="wait")
+    submit(scheduler, after=[1], produces=["custom:x:a"])
+    assert circle(scheduler, 1) is not None
+    submit(scheduler, "other", produces=["custom:x:a"])
+    assert circle(scheduler, 1) is None
+    finish(scheduler, claim(scheduler, job_types=("other",)))
+    assert [one.number for one in claim(scheduler, 2)] == [1]
+
+
+def test_there_is_no_circle_over_what_is_there(scheduler: Scheduler) -> None:
+    register(scheduler)
+    submit(scheduler, needs=["file:a", "file:b"], missing_producer="wait")
+    submit(scheduler, after=[1], produces=["file:a"])
+    (scheduler.workspace.root / "a").touch()
+    assert circle(scheduler, 1) is None
+
+
+def causes(scheduler: Scheduler, reference: int) -> list[tuple[str, str | None, str | None]]:
+    blockers = [one for row in why(scheduler, reference).gates for one in row.blockers]
+    return [(one.id, one.status, one.detail) for one in blockers if one.kind == "cause"]
+
+
+def test_the_first_cause_is_named_however_far_it_is(scheduler: Scheduler) -> None:
+    register(scheduler)
+    first = submit(scheduler, approval=True)
+    for number in range(1, 31):
+        submit(scheduler, after=[number])
+    assert causes(scheduler, 2) == []
+    assert causes(scheduler, 31) == [
+        (first.job_id, JobStatus.WAITING_ON_APPROVAL, "awaiting human approval")
+    ]
+    scheduler.store.write(
+        lambda tx: approvals.reject(scheduler, tx, 1, actor="ann", reason="not now")
+    )
+    assert causes(scheduler, 31) == [(first.job_id, JobStatus.BLOCKED_BY_APPROVAL, "not now")]
+
+
+def test_the_first_cause_is_found_over_artifacts_and_tries(scheduler: Scheduler) -> None:
+    register(scheduler)
+    submit(scheduler, produces=["custom:x:a"], retry_policy={"max_attempts": 1})
+    submit(scheduler, needs=["custom:x:a"])
+    submit(scheduler, after=[2])
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    second = show(scheduler, 4)
+    assert second.wait_reason is not None
+    assert causes(scheduler, 3) == [(second.job_id, JobStatus.QUEUED, second.wait_reason.detail)]
+
+
+def test_a_blocked_job_is_blocked_where_it_was_whatever_came_later(scheduler: Scheduler) -> None:
+    register(scheduler)
+    failing = submit(scheduler, retry_policy={"max_attempts": 0})
+    blocked = submit(scheduler, after=[failing.number], needs=["custom:x:a"])
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    run_id = show(scheduler, failing.number).run_id
+    assert run_id is not None
+    scheduler.store.write(lambda tx: retry.retry_run(scheduler, tx, run_id))
+    for status in (JobStatus.QUEUED, JobStatus.SUCCEEDED):
+        gate = closed_gate(why(scheduler, blocked.number))
+        assert gate.gate is Gate.AFTER
+        assert gate.detail == f"dependency failed for job {failing.job_id} (failed)"
+        assert [(one.id, one.status) for one in gate.blockers] == [(failing.job_id, status)]
+        finish(scheduler, claim(scheduler))
+
+
+def test_a_job_that_was_made_history_is_shown_as_its_chain_stands(scheduler: Scheduler) -> None:
+    register(scheduler)
+    submit(scheduler, retry_policy={"max_attempts": 1})
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    rewound(scheduler, 1)
+    user = submit(scheduler, after=[2])
+    assert [one.status for one in closed_gate(why(scheduler, user.number)).blockers] == ["QUEUED"]
+    edge = graph(scheduler, job=user.number).edges[0]
+    assert edge.status == "queued"
+
+
+def test_what_closed_since_a_job_was_admitted_shows_at_once(scheduler: Scheduler) -> None:
+    register(scheduler)
+    file = scheduler.workspace.root / "a"
+    file.touch()
+    job = submit(scheduler, needs=["file:a"], missing_producer="wait")
+    file.unlink()
+    answer = why(scheduler, job.number)
+    assert (answer.status, closed_gate(answer).gate) == (JobStatus.WAITING_ON_DEPS, Gate.ARTIFACTS)
+
+
+def test_a_lock_that_somebody_else_is_about_to_take_is_not_free(scheduler: Scheduler) -> None:
+    register(scheduler)
+    submit(scheduler, locks=["x"], priority=1)
+    held = claim(scheduler)
+    first, second = submit(scheduler, locks=["x"]), submit(scheduler, locks=["x"])
+    finish(scheduler, held)
+    assert {row.state for row in why(scheduler, first.number).gates} == {GateState.OPEN}
+    answer = why(scheduler, second.number)
+    gate = closed_gate(answer)
+    assert (answer.status, gate.detail) == (JobStatus.WAITING_ON_LOCKS, "waiting on locks")
+    assert [(one.id, one.detail) for one in gate.blockers] == [
+        (first.job_id, "may take x (exclusive) and goes first")
+    ]
 
 
 def test_the_status_shows_what_runs_and_what_became_of_the_rest(scheduler: Scheduler) -> None:

@@ -32,6 +32,27 @@ def find_cycle(edges: Mapping[int, Sequence[int]]) -> list[int] | None:
     return None
 
 
+def stuck(waits: Mapping[int, Sequence[Collection[int]]]) -> set[int]:
+    """Who can never go on, if each has to wait for one of each of its sets.
+
+    Whoever waits for nothing, or is not known to wait, goes on; and so does all that this frees.
+    """
+    behind: dict[int, list[tuple[int, int]]] = {}
+    for node, sets in waits.items():
+        for place, members in enumerate(sets):
+            for one in members:
+                behind.setdefault(one, []).append((node, place))
+    unmet = {node: set(range(len(sets))) for node, sets in waits.items()}
+    going = [node for node in {*waits, *behind} if not unmet.get(node)]
+    while going:
+        for node, place in behind.get(going.pop(), ()):
+            if place in unmet[node]:
+                unmet[node].remove(place)
+                if not unmet[node]:
+                    going.append(node)
+    return {node for node, places in unmet.items() if places}
+
+
 def downstream(
     roots: Iterable[int], dependents: Callable[[Collection[int]], Iterable[int]]
 ) -> list[int]:

@@ -17,8 +17,9 @@ from headway.domain.gates import (
     pinned_head,
     time,
 )
+from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Job
-from headway.scheduler import circles
+from headway.scheduler import circles, lock_lines
 from headway.scheduler.facts import Facts, gather
 from headway.scheduler.lane_gates import LaneGates
 from headway.scheduler.scheduler import Scheduler
@@ -30,6 +31,11 @@ from headway.storage.transaction import Transaction
 MOST_AHEAD = 10_000
 MOST_EXPLAINED = 50
 """For how many blocking jobs their own reason is looked up."""
+
+FARTHEST = 1000
+"""So many steps are gone from blocker to blocker, to where it began."""
+
+WAIT_FOR_JOBS = (Gate.AFTER, Gate.ARTIFACTS)
 
 Verdicts = Mapping[Gate, Closed]
 
@@ -57,8 +63,10 @@ def _closed(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> Verdict
     lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
     gates = LaneGates(scheduler, tx, with_users=True)
     found = _own_gates(record, facts)
+    if record.status is states.WAITING_ON_LOCKS:
+        found.setdefault(Gate.LOCKS, _in_line(tx, record))
     found.update(gates.closed(lane, record.number, claimed=record.status in states.CLAIMS))
-    if record.status is states.WAITING_ON_DEPS and (circle := circles.find(scheduler, tx, record)):
+    if circle := circles.find(scheduler, tx, record):
         found = _with_circle(found, circle)
     return found
 
@@ -77,6 +85,15 @@ def _own_gates(record: JobRecord, facts: Facts) -> dict[Gate, Closed]:
         Gate.LOCKS: locks.check(terms.locks, facts.holders(record), facts.ahead(record)),
     }
     return {gate: closed for gate, closed in verdicts.items() if closed is not None}
+
+
+def _in_line(tx: Transaction, record: JobRecord) -> Closed:
+    """Its locks are free, but it is not its turn yet."""
+    ahead = lock_lines.ready_ahead(tx, record)
+    ids = {one.number: one.job_id for one in jobs.read(tx, [number for *_, number in ahead])}
+    return locks.behind(
+        [Holder(key=key, mode=mode, job=ids[number]) for key, mode, number in ahead]
+    )
 
 
 def _artifacts(record: JobRecord, facts: Facts) -> Closed | None:
@@ -111,7 +128,7 @@ def _what_ended_it(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> 
     if record.status is states.BLOCKED_BY_APPROVAL:
         gate = Gate.APPROVAL
     elif record.status is states.BLOCKED_BY_DEPENDENCY:
-        gate, blockers = _what_blocked_it(gather(scheduler, tx, [record]), record)
+        gate, blockers = _what_blocked_it(scheduler, tx, record)
     elif record.wait_kind == "group":
         gate = Gate.AFTER
     else:
@@ -122,12 +139,19 @@ def _what_ended_it(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> 
     return {gate: closed}
 
 
-def _what_blocked_it(facts: Facts, record: JobRecord) -> tuple[Gate, tuple[Blocker, ...]]:
-    broken = after.check(facts.predecessors(record))
-    if broken is not None and broken.forever:
-        return Gate.AFTER, broken.blockers
-    missing = _artifacts(record, facts)
-    return Gate.ARTIFACTS, missing.blockers if missing else ()
+def _what_blocked_it(
+    scheduler: Scheduler, tx: Transaction, record: JobRecord
+) -> tuple[Gate, tuple[Blocker, ...]]:
+    """By the sentence it ended with: what it was about may stand otherwise by now."""
+    said = record.wait_detail or ""
+    facts = Facts(scheduler, tx)
+    facts.load([record], everything=True)
+    if any(said in artifacts.sentences(name) for name in record.terms.needs):
+        missing = _artifacts(record, facts)
+        return Gate.ARTIFACTS, missing.blockers if missing else ()
+    before = facts.predecessors(record)
+    named = [one for one in before if after.problem(one) or one.job in said]
+    return Gate.AFTER, tuple(after.blocker(one) for one in named)
 
 
 def _never(closed: Iterable[Closed]) -> bool:
@@ -135,10 +159,10 @@ def _never(closed: Iterable[Closed]) -> bool:
 
 
 def _status(record: JobRecord, closed: Verdicts) -> states.JobStatus:
-    """A lock that was taken since the job was admitted shows at once."""
-    taken = closed.get(Gate.LOCKS)
+    """What has closed since the job was admitted shows at once, unless it ends the job."""
+    first = next((closed[gate] for gate in Gate if gate in closed), None)
     ready = record.status is states.QUEUED and record.wait_kind is None
-    return taken.status if taken and ready else record.status
+    return first.status if first and ready and first.status in states.ACTIVE else record.status
 
 
 def _rows(
@@ -152,6 +176,8 @@ def _rows(
         return tuple(GateRow(gate=gate, state=state) for gate in order)
     verdict = closed[first]
     blockers = _with_their_reasons(scheduler, tx, verdict.blockers)
+    if first in WAIT_FOR_JOBS:
+        blockers += _first_cause(scheduler, tx, verdict.blockers)
     place = order.index(first)
     return (
         *(GateRow(gate=gate, state=GateState.OPEN) for gate in order[:place]),
@@ -169,8 +195,9 @@ def _with_their_reasons(
         return tuple(blockers)
     numbers = jobs.find_numbers(tx, ids)
     found = {record.number: record for record in jobs.read(tx, list(numbers.values()))}
-    ends = jobs.chain_ends(tx, {record.chain for record in found.values()})
-    last = {job_id: ends[found[number].chain].number for job_id, number in numbers.items()}
+    chains = {job_id: abs(found[number].chain) for job_id, number in numbers.items()}
+    ends = jobs.chain_ends(tx, chains.values())
+    last = {job_id: ends[chain].number for job_id, chain in chains.items()}
     standing = {one.number: one for one in views(scheduler, tx, sorted(set(last.values())))}
     return tuple(
         _explained(one, standing[last[one.id]]) if one.id in last else one for one in blockers
@@ -186,6 +213,42 @@ def _explained(one: Blocker, job: Job) -> Blocker:
         detail=own if one.status is not None else one.detail,
         since=one.since or (job.started_at if job.status is states.RUNNING else None),
     )
+
+
+def _first_cause(
+    scheduler: Scheduler, tx: Transaction, blockers: Sequence[Blocker]
+) -> tuple[Blocker, ...]:
+    """The job to which the way leads from blocker to blocker, if it is none of these itself."""
+    here = None if any(one.kind == "circle" for one in blockers) else _first_job(tx, blockers)
+    seen: set[int] = set()
+    while here is not None and here.number not in seen and len(seen) < FARTHEST:
+        seen.add(here.number)
+        following = _first_job(tx, _jobs_it_waits_for(scheduler, tx, here))
+        if following is None and len(seen) > 1:
+            cause = Blocker(kind="cause", id=here.job_id, status=here.status)
+            return (_explained(cause, views(scheduler, tx, [here.number])[0]),)
+        here = following
+    return ()
+
+
+def _first_job(tx: Transaction, blockers: Sequence[Blocker]) -> JobRecord | None:
+    """The last link of the first job that blocks and did not succeed."""
+    named = [one.id for one in blockers if one.kind == "job" and one.status not in states.SUCCESS]
+    if not named:
+        return None
+    chain = abs(jobs.read_one(tx, named[0]).chain)
+    return jobs.read(tx, [jobs.chain_ends(tx, [chain])[chain].number])[0]
+
+
+def _jobs_it_waits_for(
+    scheduler: Scheduler, tx: Transaction, record: JobRecord
+) -> tuple[Blocker, ...]:
+    if record.status is states.BLOCKED_BY_DEPENDENCY:
+        return _what_blocked_it(scheduler, tx, record)[1]
+    if record.status is not states.WAITING_ON_DEPS:
+        return ()
+    found = _own_gates(record, gather(scheduler, tx, [record]))
+    return next((found[gate].blockers for gate in WAIT_FOR_JOBS if gate in found), ())
 
 
 def _ahead(tx: Transaction, record: JobRecord) -> int:

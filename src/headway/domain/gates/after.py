@@ -25,12 +25,12 @@ class Predecessor(msgspec.Struct, frozen=True, kw_only=True):
 
 def check(predecessors: Sequence[Predecessor]) -> Closed | None:
     """Closed while a chain goes on, for ever once one can no longer end as needed."""
-    if impossible := [one for one in predecessors if _problem(one)]:
+    if impossible := [one for one in predecessors if problem(one)]:
         return Closed(
             status=states.BLOCKED_BY_DEPENDENCY,
             kind="dependencies",
-            detail=_problem(impossible[0]) or "",
-            blockers=tuple(_blocker(one) for one in impossible),
+            detail=problem(impossible[0]) or "",
+            blockers=tuple(blocker(one) for one in impossible),
             forever=True,
         )
     if waiting := [one for one in predecessors if one.status in states.ACTIVE]:
@@ -38,7 +38,7 @@ def check(predecessors: Sequence[Predecessor]) -> Closed | None:
             status=states.WAITING_ON_DEPS,
             kind="dependencies",
             detail=f"waiting on job {waiting[0].job}",
-            blockers=tuple(_blocker(one) for one in waiting),
+            blockers=tuple(blocker(one) for one in waiting),
         )
     return None
 
@@ -50,7 +50,8 @@ def satisfies(status: JobStatus, policy: Policy) -> bool:
     return (status in states.SUCCESS) is (policy is Policy.SUCCESS)
 
 
-def _problem(one: Predecessor) -> str | None:
+def problem(one: Predecessor) -> str | None:
+    """Why the dependency can no longer be met, if so."""
     if one.error is not None:
         return f"scheduler data error for job dependency {one.job}: {one.error}"
     if one.status is None:
@@ -60,5 +61,6 @@ def _problem(one: Predecessor) -> str | None:
     return f"dependency failed for job {one.job} ({one.status.lower()})"
 
 
-def _blocker(one: Predecessor) -> Blocker:
+def blocker(one: Predecessor) -> Blocker:
+    """The job that was named, as it stands."""
     return Blocker(kind="job", id=one.job, status=one.status, detail=one.detail)

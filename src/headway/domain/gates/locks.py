@@ -32,14 +32,27 @@ def check(
     first = [one for one in ahead if modes.get(one.key) is Mode.SHARED]
     if not held and not first:
         return None
+    return _closed(
+        [
+            *(_blocker(one, f"holds {one.key} ({one.mode})") for one in held),
+            *(_blocker(one, f"waits for {one.key} (exclusive) and stands ahead") for one in first),
+        ]
+    )
+
+
+def behind(first: Sequence[Holder]) -> Closed:
+    """Nobody holds the locks, but others are ready to take them and go first."""
+    return _closed(
+        [_blocker(one, f"may take {one.key} ({one.mode}) and goes first") for one in first]
+    )
+
+
+def _closed(blockers: Sequence[Blocker]) -> Closed:
     return Closed(
         status=states.WAITING_ON_LOCKS,
         kind="locks",
         detail="waiting on locks",
-        blockers=(
-            *(_blocker(one, f"holds {one.key} ({one.mode})") for one in held),
-            *(_blocker(one, f"waits for {one.key} (exclusive) and stands ahead") for one in first),
-        ),
+        blockers=tuple(blockers),
     )
 
 

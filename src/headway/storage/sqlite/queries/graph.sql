@@ -40,6 +40,18 @@ SELECT DISTINCT job_number, chain, policy FROM dependencies WHERE chain IN (SELE
 SELECT job_number, chain, policy, met FROM dependencies
 WHERE job_number IN (SELECT value FROM json_each(:numbers)) ORDER BY job_number, chain;
 
+-- name: waits_on
+-- Those of some jobs that wait for others, and all before them that do, over any number of steps.
+WITH RECURSIVE found (number) AS (
+    SELECT number FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers))
+    AND (status = 'WAITING_ON_DEPS' OR due_at IS NOT NULL)
+    UNION
+    SELECT j.number FROM found f JOIN dependencies d ON d.job_number = f.number AND d.met = 0
+    JOIN jobs j ON (j.number = d.chain OR (j.chain = d.chain AND j.retry_of IS NOT NULL))
+    AND (j.status = 'WAITING_ON_DEPS' OR j.due_at IS NOT NULL)
+)
+SELECT j.number, j.gated FROM found f JOIN jobs j ON j.number = f.number LIMIT :count;
+
 -- name: first_open_dependency
 -- For some jobs, the first dependency that is not met.
 SELECT job_number, min(chain) AS chain FROM dependencies
