@@ -201,6 +201,16 @@ def test_however_many_jobs_are_pinned_to_a_branch_all_go_on_when_it_is_there(
     assert job(scheduler, 34).status is JobStatus.WAITING_ON_DEPS
 
 
+def test_a_pinned_head_needs_a_repository_and_a_commit(scheduler: Scheduler) -> None:
+    with pytest.raises(errors.InvalidRequest, match="the workspace is not a git repository"):
+        submit(scheduler, pinned_head={"branch": "main", "commit": "0" * 40})
+    first_commit(scheduler)
+    for commit in ("HEAD", "", "abcdef", "0" * 65, "main~1"):
+        with pytest.raises(errors.InvalidRequest, match="7 to 64 hexadecimal digits"):
+            submit(scheduler, pinned_head={"branch": "main", "commit": commit})
+    assert submit(scheduler).number == 1
+
+
 def first_commit(scheduler: Scheduler) -> str:
     pygit2.init_repository(str(scheduler.workspace.root), initial_head="main")
     return second_commit(scheduler)

@@ -32,6 +32,7 @@ FLAGS = {
 """How the flags of a constraint map are read as requirements."""
 
 NAME = re.compile(r"[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,198}[^\s\x00-\x1f\x7f])?")
+COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 LONGEST_TIME_S = 10 * 366 * 86400.0
 LARGEST_NUMBER = 2**31 - 1
 
@@ -141,6 +142,14 @@ def check_name(field: str, value: str | None) -> None:
         )
 
 
+def check_commit(field: str, value: str) -> None:
+    """A commit in full, or enough of its first digits."""
+    if not COMMIT.fullmatch(value):
+        raise errors.InvalidRequest(
+            field, f"{value[:100]!r} is no commit: give 7 to 64 hexadecimal digits"
+        )
+
+
 def check_number(field: str, value: int | None) -> None:
     """A whole number that every database takes."""
     if value is not None and abs(value) > LARGEST_NUMBER:
@@ -198,7 +207,7 @@ def check(request: JobRequest) -> None:
         check_name("locks", lock if isinstance(lock, str) else lock.key)
     if request.pinned_head is not None:
         check_name("pinned_head", request.pinned_head.branch)
-        check_name("pinned_head", request.pinned_head.commit)
+        check_commit("pinned_head", request.pinned_head.commit)
 
 
 def check_terms(

@@ -115,6 +115,7 @@ def submit_all(
         wanted = [_with_defaults(scheduler, known, request) for request in asked]
     for request in wanted:
         requests.check(request)
+    _check_repository(scheduler, wanted)
     found = _existing(tx, wanted, asked)
     fresh = [place for place in range(len(wanted)) if place not in found]
     if tx.beside:
@@ -274,6 +275,12 @@ def _new_job(
         request_hash=request_hash(asked) if request.idempotency_key else None,
         dedup_key=request.dedup_key,
     )
+
+
+def _check_repository(scheduler: Scheduler, wanted: Sequence[JobRequest]) -> None:
+    """Who is pinned to a commit needs a repository that can have it."""
+    if any(one.pinned_head for one in wanted) and not scheduler.workspace.is_repository():
+        raise errors.InvalidRequest("pinned_head", "the workspace is not a git repository")
 
 
 def _check_limits(tx: Transaction, named: Mapping[str, int]) -> None:
