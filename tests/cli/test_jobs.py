@@ -158,6 +158,37 @@ def test_why_follows_the_chain_to_what_has_to_be_done(cli: Cli) -> None:
     assert (len(answer["gates"]), answer["status"]) == (9, "WAITING_ON_DEPS")
 
 
+def test_why_begins_with_the_first_job_however_long_the_way(cli: Cli) -> None:
+    cli.call("submit", "story", "--approval")
+    steps = [
+        {"job_type": "story", "ref": str(n), "after": [f"ref:{n - 1}" if n > 2 else 1]}
+        for n in range(2, 31)
+    ]
+    (cli.folder / "flow.json").write_text(json.dumps({"jobs": steps}))
+    cli.call("submit", "--file", "flow.json")
+    assert "In the end it waits for job 1.\n" in cli.text("why", "30")
+    cli.call("jobs", "reject", "1", "--reason", "no")
+    assert "It began with job 1, blocked_by_approval." in cli.text("why", "30")
+
+
+def test_why_names_a_circle_and_how_to_break_it(cli: Cli) -> None:
+    cli.call("submit", "story", "--needs", "custom:a:b", "--missing-producer", "wait")
+    cli.call("submit", "story", "--produces", "custom:a:b", "--after", "1")
+    told = cli.text("why", "1")
+    assert told.count("circle  jobs 1 -> 2 -> 1 wait for each other") == 1
+    assert "headway jobs cancel 1" in told
+    assert not UUID.search(told)
+    assert "circle  jobs 2 -> 1 -> 2 wait for each other" in cli.text("why", "2")
+
+
+def test_why_of_a_job_that_nobody_can_start_any_more_says_what_would_help(cli: Cli) -> None:
+    cli.call("submit", "story", "--needs", "file:data.csv")
+    assert "Once file:data.csv is there:\n    headway jobs retry 1" in cli.text("why", "1")
+    cli.call("run", "--produces", "file:made", "--", "true")
+    cli.call("submit", "story", "--needs", "file:made")
+    assert "headway jobs retry 2 --force" in cli.text("why", "3")
+
+
 def test_why_says_what_to_do_about_each_gate(cli: Cli) -> None:
     cli.call("limits", "set", "type:big", "0")
     cli.call("limits", "set", "mail", "--rate", "1/min")

@@ -8,10 +8,8 @@ from headway.cli.session import Session
 from headway.client import calls
 from headway.domain import states
 from headway.domain.answers import GateRow, GateState, Why
-from headway.domain.gates import Gate
+from headway.domain.gates import Blocker, Gate
 from headway.domain.jobs import Job
-
-FARTHEST = 20
 
 OPEN: dict[Gate, Callable[[Job], str]] = {
     Gate.TIME: lambda job: "its time has come" if job.scheduled_for else "no time was set",
@@ -44,7 +42,7 @@ def next_steps(session: Session, job: Job, why: Why) -> list[Step]:
     if row is None:
         return _in_line(job, why)
     steps = _STEPS[row.gate](session, job, row)
-    if why.startable or row.gate is Gate.WORKER:
+    if why.startable or row.gate is Gate.WORKER or _is_circle(row):
         return steps
     return [*steps, Step("Besides, nothing that is registered now could ever start it.")]
 
@@ -66,56 +64,65 @@ def _in_line(job: Job, why: Why) -> list[Step]:
 def _ended(session: Session, job: Job, why: Why, row: GateRow | None) -> list[Step]:
     if why.status in states.SUCCESS:
         return [Step("It has done its work.")]
-    root = _root(session, why)[0]
-    if row is not None and root.number != job.number:
-        return _began(root)
-    again = Step("To do it again, with all that follows", f"headway jobs retry {job.number}")
+    if row is not None and (cause := _cause(row)):
+        return _began(session.number(cause.id), states.JobStatus(cause.status or ""))
+    wanted = _wanted(row) if row is not None else []
+    once = f"Once {wanted[0]} is there" if wanted else "To do it again, with all that follows"
+    again = Step(once, f"headway jobs retry {job.number}")
     if why.status in (states.FAILED, states.TIMEOUT):
         return [Step("To read what it said", f"headway jobs tail {job.number} --stderr"), again]
     return [again]
 
 
-def _began(root: Why) -> list[Step]:
+def _cause(row: GateRow) -> Blocker | None:
+    """The job with which it began, or else the first that blocks."""
+    behind = [one for one in row.blockers if one.kind == "job"]
+    return next((one for one in row.blockers if one.kind == "cause"), next(iter(behind), None))
+
+
+def _wanted(row: GateRow) -> list[str]:
+    return [one.id for one in row.blockers if one.kind == "artifact"]
+
+
+def _is_circle(row: GateRow) -> bool:
+    return any(one.kind == "circle" for one in row.blockers)
+
+
+def _began(number: int | str, status: states.JobStatus) -> list[Step]:
     """What to do about the job with which the trouble began."""
-    number = root.number
     again = f"headway jobs retry {number}"
-    if root.status in (states.FAILED, states.TIMEOUT):
+    if status in states.SUCCESS:
+        sentence = f"Job {number} {status.lower()} without that. To do it again all the same"
+        return [Step(sentence, f"{again} --force")]
+    if status in (states.FAILED, states.TIMEOUT):
         return [
             Step(
                 f"It began with job {number}, which failed", f"headway jobs tail {number} --stderr"
             ),
             Step("Once that is mended", again),
         ]
-    return [Step(f"It began with job {number}, {root.status.lower()}. To do that again", again)]
-
-
-def _root(session: Session, why: Why) -> tuple[Why, GateRow | None]:
-    """Down the chain of waiting jobs to the one that the others wait for in the end."""
-    seen = {why.job_id}
-    row = _closed(why)
-    for _ in range(FARTHEST):
-        behind = [one for one in (row.blockers if row else ()) if one.kind == "job"]
-        following = next((one.id for one in behind if one.id not in seen), None)
-        if following is None:
-            break
-        seen.add(following)
-        why = session.send(calls.why(following))
-        row = _closed(why)
-    return why, row
+    return [Step(f"It began with job {number}, {status.lower()}. To do that again", again)]
 
 
 def _earlier(session: Session, job: Job, row: GateRow) -> list[Step]:
-    root, gate = _root(session, session.send(calls.why(job.number)))
-    if root.number == job.number:
-        wanted = [one.id for one in row.blockers if one.kind == "artifact"]
-        return [Step(f"It goes on as soon as {' and '.join(wanted) or 'that'} is there.")]
-    if root.status is states.RUNNING:
-        return [_watch(f"It goes on after job {root.number}, which is running", root.number)]
-    begin = f"In the end it waits for job {root.number}"
-    if gate is None:
-        return [Step(f"{begin}, which is {root.status.lower()}", f"headway why {root.number}")]
-    other = session.send(calls.get_job(root.number))
-    return [Step(f"{begin}."), *_STEPS[gate.gate](session, other, gate)]
+    if _is_circle(row):
+        stop = f"headway jobs cancel {job.number}"
+        return [Step("They wait for each other for ever. To break the circle", stop)]
+    cause = _cause(row)
+    if cause is None:
+        wanted = _wanted(row)
+        there = "are there" if len(wanted) > 1 else "is there"
+        return [Step(f"It goes on as soon as {' and '.join(wanted) or 'that'} {there}.")]
+    number = session.number(cause.id)
+    if cause.status == states.RUNNING:
+        return [_watch(f"It goes on after job {number}, which is running", number)]
+    gate = _closed(session.send(calls.why(cause.id)))
+    if gate is None or _cause(gate):
+        status = (cause.status or "").lower()
+        return [Step(f"In the end it waits for job {number}, {status}", f"headway why {number}")]
+    other = session.send(calls.get_job(cause.id))
+    begin = Step(f"In the end it waits for job {number}.")
+    return [begin, *_STEPS[gate.gate](session, other, gate)]
 
 
 def _watch(sentence: str, number: int | str) -> Step:
@@ -143,10 +150,13 @@ def _approval(session: Session, job: Job, row: GateRow) -> list[Step]:
 
 
 def _locks(session: Session, job: Job, row: GateRow) -> list[Step]:
-    holders = [session.number(one.id) for one in row.blockers if one.kind == "job"]
-    if not holders:
+    first = next((one for one in row.blockers if one.kind == "job"), None)
+    if first is None:
         return [Step("It goes on when the lock is free.")]
-    return [_watch(f"It goes on when job {holders[0]} lets go", holders[0])]
+    number = session.number(first.id)
+    if first.status == states.RUNNING:
+        return [_watch(f"It goes on when job {number} lets go", number)]
+    return [Step(f"It goes on after job {number}, which stands ahead", f"headway why {number}")]
 
 
 def _limits(session: Session, job: Job, row: GateRow) -> list[Step]:

@@ -25,6 +25,18 @@ Needs = Annotated[
 Produces = Annotated[
     list[str] | None, typer.Option("--produces", metavar="ARTIFACT", help="What it makes.")
 ]
+PinnedHead = Annotated[
+    str | None,
+    typer.Option(
+        "--pinned-head", metavar="BRANCH@COMMIT", help="Wait while the branch is elsewhere."
+    ),
+]
+MissingProducer = Annotated[
+    str | None,
+    typer.Option(
+        "--missing-producer", metavar="block|wait", help="When nobody makes what it needs [block]."
+    ),
+]
 Locks = Annotated[
     list[str] | None,
     typer.Option(
@@ -71,6 +83,9 @@ def chosen(**given: Any) -> dict[str, Any]:
             found[name] = [read(text) for text in found[name]]
     if "limits" in found:
         found["limits"] = dict(_limit(text) for text in found["limits"])
+    if "pinned_head" in found:
+        branch, _, commit = found["pinned_head"].rpartition("@")
+        found["pinned_head"] = {"branch": branch, "commit": commit}
     if "scheduled_for" in found:
         found["scheduled_for"] = moment(found["scheduled_for"])
     return found

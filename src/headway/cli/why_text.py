@@ -75,9 +75,11 @@ def _blockers(
 ) -> Iterator[Sequence[Cell]]:
     """Everybody who blocks, and underneath what blocks them in their turn."""
     indent = "      " + "   " * (depth - 1)
+    blockers = [one for one in blockers if one.kind != "cause"]
+    ends_here = depth == DEEPEST or any(one.kind == "circle" for one in blockers)
     for one in blockers[:MOST_BLOCKERS]:
         yield (indent, *_blocker(session, one))
-        if one.kind == "job" and one.id not in seen and depth < DEEPEST and _waits(one):
+        if one.kind == "job" and one.id not in seen and not ends_here and _waits(one):
             seen.add(one.id)
             row = closed(session.send(calls.why(one.id)))
             if row is not None:
@@ -90,10 +92,15 @@ def _waits(one: Blocker) -> bool:
     return one.status is not None and one.status in states.ACTIVE - {states.RUNNING}
 
 
+def _name(session: Session, one: Blocker) -> str:
+    if one.kind == "circle":  # its detail has the numbers
+        return one.kind
+    return f"job {session.number(one.id)}" if one.kind == "job" else f"{one.kind} {one.id}"
+
+
 def _blocker(session: Session, one: Blocker) -> Sequence[Cell]:
     arrow = "└ " if session.screen.unicode else "`- "
-    name = f"job {session.number(one.id)}" if one.kind == "job" else f"{one.kind} {one.id}"
-    parts: list[Cell] = [Styled(arrow, "dim"), clean(name)]
+    parts: list[Cell] = [Styled(arrow, "dim"), clean(_name(session, one))]
     if one.status:
         parts += [" ", words.status(one.status)]
     if one.detail:

@@ -67,6 +67,8 @@ def submit(
     after: given.After = None,
     needs: given.Needs = None,
     produces: given.Produces = None,
+    missing_producer: given.MissingProducer = None,
+    pinned_head: given.PinnedHead = None,
     lock: given.Locks = None,
     tag: given.Tags = None,
     unique_key: given.UniqueKey = None,
@@ -89,6 +91,8 @@ def submit(
         after=after,
         needs=needs,
         produces=produces,
+        missing_producer=missing_producer,
+        pinned_head=pinned_head,
         locks=lock,
         tags=tag,
         unique_key=unique_key,
@@ -171,7 +175,8 @@ def _submit_file(session: "Session", file: str, *, alone: bool) -> None:
     def render() -> None:
         for made in answer.jobs if len(answer.jobs) <= 20 else answer.jobs[:20]:
             session.screen.line(f"Job {made.number}" + (f"  {made.ref}" if made.ref else ""))
-        session.screen.line(f"Submitted {len(answer.jobs)} jobs; see: headway jobs schedule")
+        jobs = "1 job" if len(answer.jobs) == 1 else f"{len(answer.jobs)} jobs"
+        session.screen.line(f"Submitted {jobs}; see: headway jobs schedule")
 
     session.show(answer, render)
 
