@@ -28,8 +28,9 @@ def find(scheduler: Scheduler, tx: Transaction, start: JobRecord) -> Blocker | N
     while reached and len(waits) < MOST_JOBS:
         found = jobs.read(tx, [row["number"] for row in reached])
         facts.load(found)
-        waits.update((record.number, facts.waits_for(record)) for record in found)
-        makers = {one for some in waits.values() for who in some.values() for one in who}
+        new = {record.number: facts.waits_for(record) for record in found}
+        waits.update(new)
+        makers = {one for some in new.values() for who in some.values() for one in who}
         reached = [row for row in _waiting(tx, makers - waits.keys()) if row["number"] not in waits]
     stuck = _stuck(start, waits) and _stuck(start, _without_what_is_there(facts, waits))
     return _blocker(tx, stuck) if stuck else None

@@ -66,7 +66,7 @@ class Facts:
         if not rows:
             return []
         found = []
-        named = {one.number: one.job for one in record.terms.after}
+        named = {one.number: one.job for one in reversed(record.terms.after)}
         for row in rows:
             end = self._ends.get(row["chain"])
             found.append(

@@ -232,12 +232,13 @@ def _first_cause(
 
 
 def _first_job(tx: Transaction, blockers: Sequence[Blocker]) -> JobRecord | None:
-    """The last link of the first job that blocks and did not succeed."""
+    """The last link of the first job that blocks, is there and did not succeed."""
     named = [one.id for one in blockers if one.kind == "job" and one.status not in states.SUCCESS]
-    if not named:
-        return None
-    chain = abs(jobs.read_one(tx, named[0]).chain)
-    return jobs.read(tx, [jobs.chain_ends(tx, [chain])[chain].number])[0]
+    numbers = jobs.find_numbers(tx, named[:1])
+    for record in jobs.read(tx, list(numbers.values())):
+        chain = abs(record.chain)
+        return jobs.read(tx, [jobs.chain_ends(tx, [chain])[chain].number])[0]
+    return None
 
 
 def _jobs_it_waits_for(
