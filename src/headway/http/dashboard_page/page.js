@@ -154,11 +154,12 @@ function choose(number) {
 
 function link(blocker) {
   const item = make("li");
-  if (blocker.kind === "job") {
-    const one = item.appendChild(make("a", "job " + words(blocker.id)));
+  if (blocker.kind === "job" || blocker.kind === "cause") {
+    const where = blocker.kind === "cause" ? "in the end job " : "job ";
+    const one = item.appendChild(make("a", where + words(blocker.id)));
     one.href = "#";
     one.onclick = event => { event.preventDefault(); if (numbers.get(blocker.id) > 0) choose(numbers.get(blocker.id)); };
-  } else item.append(`${blocker.kind} ${blocker.id}`);
+  } else item.append(blocker.kind === "circle" ? "circle" : `${blocker.kind} ${blocker.id}`);
   const said = [blocker.status?.toLowerCase().replaceAll("_", " "), blocker.detail && words(blocker.detail)];
   if (said.some(Boolean)) item.append(": " + said.filter(Boolean).join(", "));
   return item;
