@@ -3,6 +3,7 @@
 import random
 from typing import Any
 
+import msgspec
 import pytest
 from tests.helpers import MovableClock, ask, claim, finish, job, submit
 from tests.scheduler.asking import show, submit_all, why
@@ -14,6 +15,7 @@ from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.scheduler import (
     cancel,
+    groups,
     lock_lines,
     queue_control,
     rewind,
@@ -21,6 +23,7 @@ from headway.scheduler import (
     timekeeper,
     verify,
 )
+from headway.scheduler.groups import GroupRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
 from headway.storage import job_lists, jobs
@@ -153,6 +156,25 @@ def test_what_comes_free_while_a_long_line_is_tried_is_tried_for_afterwards(
     assert scheduler.store.write(lock_lines.take_up) == ({"x"}, {1, 2, 5})
     assert scheduler.store.write(lock_lines.take_up) == ({"x", "y", "z"}, {1})
     assert not scheduler.store.read(lock_lines.is_put_off)
+
+
+def test_who_tried_in_vain_tries_again_when_the_one_ahead_ends_in_the_same_moment(
+    scheduler: Scheduler,
+) -> None:
+    once = {"max_attempts": 0}
+    submit(scheduler, "a", locks=["x"], retry_policy=once)
+    submit(scheduler, "b", locks=["z"])
+    held, _ = claim(scheduler, 2)
+    #  job 4 stands ahead for y and waits for z; it is stopped with its group when 3 is blocked by 1
+    members = [{"job_type": "c", "after": [1]}, {"job_type": "c", "locks": ["y", "z"]}]
+    group = msgspec.convert(
+        {"mode": "parallel", "on_failure": "stop", "jobs": members}, GroupRequest
+    )
+    scheduler.store.write(lambda tx: groups.create(scheduler, tx, group))
+    submit(scheduler, locks=[*SHARED, {"key": "y", "mode": "shared"}])
+    finish(scheduler, held, RunStatus.FAILED)
+    assert job(scheduler, 4).status is JobStatus.CANCELLED
+    assert started(scheduler) == [5]
 
 
 def test_a_list_by_status_goes_by_the_status_that_is_shown(scheduler: Scheduler) -> None:

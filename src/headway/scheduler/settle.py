@@ -46,9 +46,10 @@ def settle(
     """
     waiting, freed = set(admit), set(freed)
     goes_on, tried = bool(tried), set(tried)
-    most, put_off = len(tried) + MOST_TRIED, set[str]()
+    tries_left, put_off = MOST_TRIED, set[str]()
     while ended or waiting or freed:
         stopped: list[Ended] = []
+        somebody_ended = bool(ended)
         if ended:
             more, stopped = _consequences(scheduler, tx, chronicle, ended)
             waiting |= more
@@ -57,11 +58,14 @@ def settle(
         found = look_at_gates(scheduler, tx, waiting - gone, chronicle)
         ended = [*stopped, *(_blocked(one) for one in found.blocked)]
         freed |= found.left | lock_lines.keys_of(one for one in found.locked if one.number in tried)
+        if somebody_ended:  # it may have kept from a lock who tried in vain
+            tried = set()
         waiting = lock_lines.next_in_line(tx, freed, tried)
-        if waiting and len(tried) >= most:
+        if waiting and tries_left <= 0:
             put_off |= freed
             waiting = set()
         tried |= waiting
+        tries_left -= len(waiting)
         freed = set()
     if put_off:
         lock_lines.put_off(tx, put_off, tried, first=goes_on)
