@@ -225,3 +225,12 @@ def test_and_starts_afresh_with_it(scheduler: Scheduler) -> None:
     rewound(scheduler, 1)
     user = submit(scheduler, needs=["job:2"])
     assert rewound(scheduler, 1).retry_set[-1] == user.job_id
+
+
+def test_a_sentinel_that_cannot_be_removed_refuses_the_whole(scheduler: Scheduler) -> None:
+    submit(scheduler, produces=["merge_sentinel:foo"], retry_policy=ONCE)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    (scheduler.workspace.root / ".headway/merge-conflicts/foo.json").mkdir(parents=True)
+    with pytest.raises(errors.RewindRefused, match="cannot remove"):
+        rewound(scheduler, 1)
+    assert (show(scheduler, 1).status, show(scheduler, 1).generation) == (JobStatus.FAILED, 1)

@@ -156,8 +156,15 @@ def _forget_artifacts(scheduler: Scheduler, tx: Transaction, found: _RetrySet) -
     for name in filter(_is_sentinel, names):
         for probe in artifacts.parse(name, scheduler.kinds).probe:
             if isinstance(probe, artifacts.FileExists):
-                with contextlib.suppress(errors.OutsideWorkspace):
-                    scheduler.workspace.resolve(probe.path).unlink(missing_ok=True)
+                _remove_file(scheduler, probe.path)
+
+
+def _remove_file(scheduler: Scheduler, path: str) -> None:
+    try:
+        with contextlib.suppress(errors.OutsideWorkspace):
+            scheduler.workspace.resolve(path).unlink(missing_ok=True)
+    except OSError as error:
+        raise errors.RewindRefused(f"cannot remove {path}: {error.strerror}") from None
 
 
 def _reset(tx: Transaction, chronicle: Chronicle, root: JobRecord, found: _RetrySet) -> None:
