@@ -16,6 +16,7 @@ FINISH = ["leased_jobs", "remove_leases", "job_records", "close_runs", "end_jobs
 CONSEQUENCES = ["lower_open_deps", "meet_dependencies", "dependents", "waiting_consumers"]
 LOCKS = ["holders", "free_locks", "leave_lines", "open_lines", "heads_of_line", "first_exclusives"]
 ADMIT = ["admit_jobs", "chain_links", "remove_watches"]
+WHY = ["waits_on", "consumers", "producers", "dependencies_of"]
 SUBMIT = ["job_by_idempotency_key", "active_job_by_unique_key", "job_numbers_by_id"]
 TIME = ["next_due_job", "due_jobs", "next_lease_expiry", "next_claim_expiry", "next_due_schedule"]
 
@@ -30,7 +31,7 @@ def schema() -> sqlite3.Connection:
 
 
 @pytest.mark.parametrize(
-    "name", [*CLAIM, *START, *FINISH, *CONSEQUENCES, *LOCKS, *ADMIT, *SUBMIT, *TIME]
+    "name", [*CLAIM, *START, *FINISH, *CONSEQUENCES, *LOCKS, *ADMIT, *WHY, *SUBMIT, *TIME]
 )
 def test_no_table_that_grows_is_read_as_a_whole(schema: sqlite3.Connection, name: str) -> None:
     statement = queries.load(PACKAGE)[name]
