@@ -80,6 +80,8 @@ def test_a_file_is_submitted_as_a_whole_or_not_at_all(cli: Cli) -> None:
     (cli.folder / "circle.json").write_text(json.dumps(circle))
     assert "->" in cli.error("submit", "--file", "circle.json", code=2)
     assert "unknown field" in _refused(cli, '{"jobs": [{"job_type": "x", "colour": "red"}]}')
+    wrong = '{"jobs": [{"job_type": "x"}, {"ref": "b", "job_type": "x", "priority": "soon"}]}'
+    assert "jobs[1] (ref 'b'): " in _refused(cli, wrong)
     assert "not JSON" in _refused(cli, "jobs")
     assert "No such file" in cli.error("submit", "--file", "nowhere.toml", code=2)
     assert len(cli.json("jobs", "list")["items"]) == 2

@@ -127,7 +127,8 @@ def test_programs_are_for_admins_and_their_templates(
 ) -> None:
     submit = clients["submit"]
     assert submit.post("/api/jobs", json=command()).status_code == 403
-    assert submit.post("/api/jobs/batch", json={"jobs": [command()]}).status_code == 403
+    batch = submit.post("/api/jobs/batch", json={"jobs": [{"job_type": "x"}, command()]})
+    assert (batch.status_code, list(batch.json()["errors"])) == (403, ["jobs[1]"])
     group = {"name": "g", "mode": "parallel", "jobs": [command()]}
     assert submit.post("/api/job-groups", json=group).status_code == 403
     template = {"name": "mine", **command()}

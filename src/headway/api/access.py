@@ -6,6 +6,7 @@ from headway.domain import errors
 from headway.domain.jobs import COMMAND
 from headway.domain.requests import JobRequest
 from headway.domain.tokens import Principal, Role
+from headway.scheduler.turns import Turns
 from headway.storage import jobs, templates
 from headway.storage.transaction import Transaction
 
@@ -18,11 +19,16 @@ def check_command(tx: Transaction, principal: Principal, wanted: Sequence[JobReq
     """Programs are run for admins, or from their templates just as they wrote them."""
     if principal.may(Role.ADMIN):
         return
-    for request in wanted:
-        template = templates.find(tx, request.template) if request.template else None
-        job_type = template.job_type if template else request.job_type
-        if job_type == COMMAND and (template is None or not template.by_admin or request.params):
-            raise errors.Forbidden(ADMINS_ONLY)
+    with Turns(wanted) as turns:
+        for request in turns.each(enumerate(wanted)):
+            _check_command(tx, request)
+
+
+def _check_command(tx: Transaction, request: JobRequest) -> None:
+    template = templates.find(tx, request.template) if request.template else None
+    job_type = template.job_type if template else request.job_type
+    if job_type == COMMAND and (template is None or not template.by_admin or request.params):
+        raise errors.Forbidden(ADMINS_ONLY)
 
 
 def command_check(

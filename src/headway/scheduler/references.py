@@ -9,6 +9,7 @@ from headway.domain.jobs import After, Policy
 from headway.domain.requests import AfterRequest, BatchJobRequest, JobRequest
 from headway.domain.templates import Template
 from headway.scheduler.insert import NewJob
+from headway.scheduler.turns import Turns
 from headway.storage import jobs
 from headway.storage.transaction import Transaction
 
@@ -26,8 +27,9 @@ class Submitted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A job to be: its request, its template, and the identity it got."""
+    """A job to be: what was asked, with what was not said filled in, and the identity it got."""
 
+    asked: JobRequest
     request: JobRequest
     template: Template | None
     number: int
@@ -39,13 +41,14 @@ def resolve(
     plans: Mapping[int, Plan],
     found: Mapping[int, Submitted],
     wanted: Sequence[JobRequest],
+    turns: Turns,
     *,
     sequential: bool,
 ) -> dict[int, tuple[After, ...]]:
     """The dependencies of each job, with refs and numbers turned into jobs."""
-    targets = {plan.number: _targets(plan.request) for plan in plans.values()}
-    refs = _refs(wanted, plans, found)
-    earlier = _earlier(tx, refs, targets.values())
+    targets = {plan.number: _targets(plan.request) for plan in turns.each(plans.items())}
+    refs = _refs(wanted, plans, found, turns)
+    earlier = _earlier(tx, refs, turns.each(zip(plans, targets.values(), strict=True)))
     after: dict[int, tuple[After, ...]] = {}
     previous: Plan | None = None
     for plan in plans.values():
@@ -63,16 +66,17 @@ def resolve(
 
 
 def _refs(
-    wanted: Sequence[JobRequest], plans: Mapping[int, Plan], found: Mapping[int, Submitted]
+    wanted: Sequence[JobRequest],
+    plans: Mapping[int, Plan],
+    found: Mapping[int, Submitted],
+    turns: Turns,
 ) -> dict[str, tuple[str, int]]:
     refs: dict[str, tuple[str, int]] = {}
-    for place, request in enumerate(wanted):
+    for place, request in turns.each(enumerate(enumerate(wanted))):
         if isinstance(request, BatchJobRequest) and request.ref is not None:
             requests.check_name("ref", request.ref)
             if REF + request.ref in refs:
-                raise errors.InvalidRequest(
-                    "ref", f"two jobs of the batch are called {request.ref!r}"
-                )
+                raise errors.InvalidRequest("ref", "another job of the batch has the same ref")
             job = plans.get(place) or found[place]
             chain = job.chain if isinstance(job, Submitted) and job.chain else job.number
             refs[REF + request.ref] = (job.job_id, chain)
@@ -103,8 +107,10 @@ def _earlier(
     targets: Iterable[Sequence[tuple[str, Policy]]],
 ) -> dict[str, tuple[str, int]]:
     """Jobs from before this submit that it names, by the name used; their chain stands for them."""
-    found = {}
-    for name in {target for some in targets for target, _ in some} - refs.keys():
+    found: dict[str, tuple[str, int]] = {}
+    for name in (target for some in targets for target, _ in some):
+        if name in refs or name in found:
+            continue
         if name.startswith(REF):
             raise errors.UnknownReference(
                 "after", "job of this batch with ref", repr(name[len(REF) :])
@@ -132,10 +138,10 @@ def refuse_cycles(new_jobs: Sequence[NewJob], plans: Mapping[int, Plan]) -> None
         if job.terms.after or job.terms.needs
     }
     if cycle := graph.find_cycle(edges):
-        names = {plan.number: _name(plan) for plan in plans.values()}
+        names = {plan.number: _name(place, plan) for place, plan in plans.items()}
         raise errors.DependencyCycle([names.get(number, str(number)) for number in cycle])
 
 
-def _name(plan: Plan) -> str:
+def _name(place: int, plan: Plan) -> str:
     ref = plan.request.ref if isinstance(plan.request, BatchJobRequest) else None
-    return ref or plan.job_id
+    return ref or f"jobs[{place}]"

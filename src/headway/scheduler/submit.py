@@ -16,6 +16,7 @@ from headway.scheduler.insert import Inserted, NewJob, insert
 from headway.scheduler.references import Plan, Submitted
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.templates import Templates
+from headway.scheduler.turns import Turns
 from headway.storage import jobs
 from headway.storage.events import Chronicle
 from headway.storage.jobs import Allocation, LaneIds
@@ -109,26 +110,35 @@ def submit_all(
     shown: "NewViews | None" = None,
 ) -> list[Submitted]:
     """Submit jobs, all or nothing. Those of a batch may name each other by `ref`."""
-    origin, asked = origin or Origin(), wanted
+    with Turns(wanted) as turns:
+        return _submit_all(scheduler, tx, wanted, origin or Origin(), shown, turns)
+
+
+def _submit_all(
+    scheduler: Scheduler,
+    tx: Transaction,
+    wanted: Sequence[JobRequest],
+    origin: Origin,
+    shown: "NewViews | None",
+    turns: Turns,
+) -> list[Submitted]:
     known, lane_ids = Templates(tx), jobs.LaneIds(tx)
     if scheduler.defaults:
-        wanted = [_with_defaults(scheduler, known, request) for request in asked]
-    for request in wanted:
+        wanted = [_with_defaults(scheduler, known, request) for request in wanted]
+    for request in turns.each(enumerate(wanted)):
         requests.check(request)
-    _check_repository(scheduler, wanted)
-    found = _existing(tx, wanted, asked)
+        _check_repository(scheduler, request)
+    found = _existing(tx, wanted, turns)
     fresh = [place for place in range(len(wanted)) if place not in found]
     if tx.beside:
-        new = [wanted[place] for place in fresh]
+        new = turns.each((place, wanted[place]) for place in fresh)
         submit_alone.look(tx, new, known, lane_ids, finds_some=bool(found))
     allocation = jobs.allocate(tx, jobs=len(fresh), positions=len(fresh), payloads=len(fresh))
-    plans = _plans(scheduler, tx, wanted, fresh, allocation, known)
-    after = references.resolve(tx, plans, found, wanted, sequential=origin.sequential)
+    plans = _plans(scheduler, tx, wanted, fresh, allocation, known, turns)
+    after = references.resolve(tx, plans, found, wanted, turns, sequential=origin.sequential)
     new_jobs = [
-        _new_job(
-            scheduler, tx, plan, asked[place], after[plan.number], allocation, origin, lane_ids
-        )
-        for place, plan in plans.items()
+        _new_job(scheduler, tx, plan, after[plan.number], allocation, origin, lane_ids)
+        for plan in turns.each(plans.items())
     ]
     references.refuse_cycles(new_jobs, plans)
     chronicle = Chronicle(tx)
@@ -151,17 +161,19 @@ def _with_defaults(scheduler: Scheduler, known: Templates, request: JobRequest) 
 
 
 def _existing(
-    tx: Transaction, wanted: Sequence[JobRequest], asked: Sequence[JobRequest]
+    tx: Transaction, wanted: Sequence[JobRequest], turns: Turns
 ) -> dict[int, Submitted]:
     """Requests that were made before, or whose unique key is in use."""
-    found = {}
-    _refuse_twins(wanted)
-    if not tx.repeats and any(one.idempotency_key or one.unique_key for one in wanted):
+    if not any(one.idempotency_key or one.unique_key for one in wanted):
+        return {}
+    _refuse_twins(wanted, turns)
+    if not tx.repeats:
         tx.alone()
-    for place, request in enumerate(wanted):
+    found = {}
+    for place, request in turns.each(enumerate(enumerate(wanted))):
         if request.idempotency_key is not None:
             row = tx.row("job_by_idempotency_key", key=request.idempotency_key)
-            if row and row["request_hash"] != request_hash(asked[place]):
+            if row and row["request_hash"] != request_hash(turns.asked[place]):
                 raise errors.IdempotencyMismatch(request.idempotency_key)
             if row:
                 found[place] = _old(tx, row["number"], deduplicated=False)
@@ -173,12 +185,16 @@ def _existing(
     return found
 
 
-def _refuse_twins(wanted: Sequence[JobRequest]) -> None:
+def _refuse_twins(wanted: Sequence[JobRequest], turns: Turns) -> None:
     """Two jobs of one batch cannot have the same key."""
     for field in ("idempotency_key", "unique_key"):
-        keys = [key for one in wanted if (key := getattr(one, field)) is not None]
-        if len(keys) > len(set(keys)):
-            raise errors.InvalidRequest(field, "two jobs of the batch have the same key")
+        seen: set[str] = set()
+        for request in turns.each(enumerate(wanted)):
+            key = getattr(request, field)
+            if key in seen:
+                raise errors.InvalidRequest(field, "another job of the batch has the same key")
+            if key is not None:
+                seen.add(key)
 
 
 def _old(tx: Transaction, number: int, *, deduplicated: bool) -> Submitted:
@@ -206,12 +222,14 @@ def _plans(
     fresh: Sequence[int],
     allocation: Allocation,
     known: Templates,
+    turns: Turns,
 ) -> dict[int, Plan]:
     plans = {}
-    for step, place in enumerate(fresh):
+    for step, place in turns.each(zip(fresh, enumerate(fresh), strict=True)):
         request = wanted[place]
         template = known.find(request.template)
         plans[place] = Plan(
+            asked=turns.asked[place],
             request=request,
             template=template,
             number=allocation.number + step,
@@ -224,7 +242,6 @@ def _new_job(
     scheduler: Scheduler,
     tx: Transaction,
     plan: Plan,
-    asked: JobRequest,
     after: tuple[After, ...],
     allocation: Allocation,
     origin: Origin,
@@ -272,14 +289,14 @@ def _new_job(
         group_place=step if origin.group_id else None,
         unique_key=request.unique_key,
         idempotency_key=request.idempotency_key,
-        request_hash=request_hash(asked) if request.idempotency_key else None,
+        request_hash=request_hash(plan.asked) if request.idempotency_key else None,
         dedup_key=request.dedup_key,
     )
 
 
-def _check_repository(scheduler: Scheduler, wanted: Sequence[JobRequest]) -> None:
+def _check_repository(scheduler: Scheduler, request: JobRequest) -> None:
     """Who is pinned to a commit needs a repository that can have it."""
-    if any(one.pinned_head for one in wanted) and not scheduler.workspace.is_repository():
+    if request.pinned_head is not None and not scheduler.workspace.is_repository():
         raise errors.InvalidRequest("pinned_head", "the workspace is not a git repository")
 
 

@@ -1,6 +1,6 @@
 """Which submits nobody else may write beside: those of jobs that wait for what others may end."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from headway.domain import requests
 from headway.domain.requests import JobRequest
@@ -12,7 +12,7 @@ from headway.storage.transaction import Transaction
 
 def look(
     tx: Transaction,
-    new: Sequence[JobRequest],
+    new: Iterable[JobRequest],
     known: Templates,
     lane_ids: LaneIds,
     *,

@@ -21,6 +21,14 @@ class HeadwayError(Exception):
         self.fields = {field: self.detail}
         return self
 
+    def of_job(self, place: int, ref: str | None) -> None:
+        """From here on the error says which job of a batch it is about."""
+        job = f"jobs[{place}]"
+        found = {f"{job}.{field}": problem for field, problem in self.fields.items()}
+        self.fields = found or {job: self.detail}
+        self.detail = f"{job}{f' (ref {ref!r})' if ref else ''}: {self.detail}"
+        self.args = (self.detail,)
+
 
 def all_errors() -> list[type[HeadwayError]]:
     """Every kind of error, the tree read from the top."""
