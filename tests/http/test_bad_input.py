@@ -225,6 +225,35 @@ def test_the_same_key_makes_one_job_and_another_request_is_refused(server: Serve
     assert problem["code"] == "idempotency_mismatch"
 
 
+def test_a_key_that_is_said_twice_is_the_same_twice(server: Server) -> None:
+    def submit(path: str, body: Any) -> Any:
+        return server.http.post(path, json=body, headers={"Idempotency-Key": "k2"})
+
+    before = count_jobs(server)
+    problem = check_problem(submit("/api/jobs", {"job_type": "x", "idempotency_key": "k3"}), 422)
+    assert "'k3'" in problem["errors"]["idempotency_key"]
+    assert "'k2'" in problem["errors"]["idempotency_key"]
+    for path in ("/api/jobs/batch", "/api/job-groups"):
+        problem = check_problem(submit(path, {"jobs": [{"job_type": "x"}]}), 422)
+        assert "Idempotency-Key" in problem["errors"]
+    assert count_jobs(server) == before
+    same = submit("/api/jobs", {"job_type": "x", "idempotency_key": "k2"})
+    assert (same.status_code, same.json()["idempotency_key"]) == (201, "k2")
+
+
+@pytest.mark.parametrize("path", ["/api/jobs/batch", "/api/job-groups"])
+def test_the_job_of_a_batch_that_makes_no_sense_is_named(server: Server, path: str) -> None:
+    before = count_jobs(server)
+    jobs = [{"job_type": "x"}, {"ref": "b", "job_type": "note", "params": {"name": 5}}]
+    problem = check_problem(server.http.post(path, json={"jobs": jobs}), 422)
+    assert list(problem["errors"]) == ["jobs[1].params.name"]
+    assert problem["detail"].startswith("jobs[1] (ref 'b'): ")
+    jobs = [{"job_type": "x"}, {"job_type": "x", "priority": []}]
+    problem = check_problem(server.http.post(path, json={"jobs": jobs}), 422)
+    assert list(problem["errors"]) == ["jobs[1].priority"]
+    assert count_jobs(server) == before
+
+
 def test_a_unique_key_answers_with_the_job_that_has_it(server: Server) -> None:
     body = {"job_type": "unique", "unique_key": "only"}
     first, second = (server.http.post("/api/jobs", json=body) for _ in range(2))

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from headway.api import access, paging
-from headway.api.jobs import CancelBody
+from headway.api.jobs import CancelBody, refuse_key
 from headway.api.operation import Call, Nothing, Page, Paging, operation
 from headway.domain.groups import Group
 from headway.domain.tokens import Role
@@ -24,6 +24,7 @@ class GroupOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 @operation("POST", "/api/job-groups", Role.SUBMIT, body=GroupRequest, answer=Group, status=201)
 def create_group(call: Call[GroupRequest, Nothing]) -> Any:
     """Submit jobs as a group, all or nothing."""
+    refuse_key(call)
 
     def work(tx: Transaction) -> Group:
         access.check_command(tx, call.principal, call.body.jobs)

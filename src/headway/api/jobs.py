@@ -67,16 +67,25 @@ class CancelBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 @operation("POST", "/api/jobs", Role.SUBMIT, body=JobRequest, answer=Job, status=201, also=(200,))
 def create_job(call: Call[JobRequest, Nothing]) -> Any:
     """Submit a job; 200 if the same request or its unique key made one before."""
-    request = call.body
-    if call.idempotency_key is not None:
-        request = msgspec.structs.replace(request, idempotency_key=call.idempotency_key)
-
+    request = _with_key(call.body, call.idempotency_key)
     wish = submit.Wish(
         scheduler=call.scheduler,
         request=request,
         check=access.command_check(call.principal, request),
     )
     return map_future(submit.submit_later(wish), _answer_receipt)
+
+
+def _with_key(request: JobRequest, header: str | None) -> JobRequest:
+    """The header is another way to say `idempotency_key`; saying both means saying the same."""
+    if header is None or header == request.idempotency_key:
+        return request
+    if request.idempotency_key is not None:
+        raise errors.InvalidRequest(
+            "idempotency_key",
+            f"the body says {request.idempotency_key!r}, the header Idempotency-Key {header!r}",
+        )
+    return msgspec.structs.replace(request, idempotency_key=header)
 
 
 def _answer_receipt(receipt: submit.Receipt) -> Answered:
@@ -87,6 +96,7 @@ def _answer_receipt(receipt: submit.Receipt) -> Answered:
 def create_jobs(call: Call[Batch, Nothing]) -> Any:
     """Submit many jobs, all or nothing; jobs may name each other by `ref`."""
     wanted = call.body.jobs
+    refuse_key(call)
     if not 1 <= len(wanted) <= MOST_IN_BATCH:
         raise errors.InvalidRequest(
             "jobs", f"a batch has 1 to {MOST_IN_BATCH} jobs, not {len(wanted)}"
@@ -103,6 +113,15 @@ def create_jobs(call: Call[Batch, Nothing]) -> Any:
         )
 
     return call.scheduler.store.write_later(work, Manner.BESIDE)
+
+
+def refuse_key(call: Call[Any, Any]) -> None:
+    """A key that would silently mean nothing is a promise not kept."""
+    if call.idempotency_key is not None:
+        raise errors.InvalidRequest(
+            "Idempotency-Key",
+            "this header is for one job; give each of these an idempotency_key of its own",
+        )
 
 
 @operation("GET", "/api/jobs", Role.READ, query=JobQuery, answer=Page[Job])

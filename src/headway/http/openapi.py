@@ -10,7 +10,7 @@ from headway.api import table as _table  # noqa: F401  (fills OPERATIONS)
 from headway.api.lease_shapes import ClaimBody, Claimed
 from headway.api.operation import OPERATIONS, Nothing, Operation
 from headway.domain.answers import DirectAnswer
-from headway.domain.requests import DirectBody
+from headway.domain.requests import DirectBody, JobRequest
 
 REF = "#/components/schemas/{name}"
 
@@ -77,6 +77,13 @@ IF_MATCH = {
     "schema": {"type": "string"},
     "description": "The ETag that was read: change nothing if it is another by now.",
 }
+IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "The same as `idempotency_key` in the body.",
+}
 ETAG = {"headers": {"ETag": {"schema": {"type": "string"}}}}
 
 
@@ -90,6 +97,7 @@ def _entry(operation: Operation, by_type: dict[str, Any]) -> dict[str, Any]:
             *(_in_path(step) for step in steps),
             *_query(operation.query),
             *([IF_MATCH] if operation.takes_version else []),
+            *([IDEMPOTENCY_KEY] if operation.body is JobRequest else []),
         ],
         "responses": _responses(operation, by_type[repr(operation.answer)]),
     }
