@@ -4,6 +4,7 @@ import socket
 import threading
 from typing import Any
 
+import pytest
 from tests.servers import Server, Stage, wait_for
 
 from headway.http.server import listen
@@ -49,6 +50,32 @@ def test_the_same_release_twice_is_one_and_another_is_refused(server: Server) ->
     assert code_of(server, heartbeat, worker_id="w1") == ended
     (run,) = server.runs(claimed["job"])
     assert (run["status"], run["error"], run["exit_code"]) == ("FAILED", "no", 3)
+
+
+@pytest.mark.parametrize(
+    ("word", "run_status", "job_status", "retry_state"),
+    [
+        ("COMPLETED", "COMPLETED", "SUCCEEDED", "none"),
+        ("succeeded", "COMPLETED", "SUCCEEDED", "none"),
+        ("FAILED", "FAILED", "FAILED", "exhausted"),
+        ("TIMEOUT", "FAILED", "TIMEOUT", "exhausted"),
+        ("SKIPPED", "SKIPPED", "SKIPPED", "none"),
+        ("CANCELLED", "FAILED", "CANCELLED", "none"),
+        ("CANCELED", "FAILED", "CANCELLED", "none"),
+    ],
+)
+def test_a_workers_word_decides_how_the_run_and_its_job_end(
+    server: Server, word: str, run_status: str, job_status: str, retry_state: str
+) -> None:
+    claimed = start(server, "words")
+    release = f"/api/leases/{claimed['lease']['lease_id']}/release"
+    body = {"worker_id": "w1", "status": word, "error": "so it is"}
+    assert server.post(release, **body) == server.post(release, **body)
+    (run,) = server.runs(claimed["job"])
+    job = server.job(claimed["job"])
+    assert (run["status"], job["status"]) == (run_status, job_status)
+    assert job["retry_state"] == retry_state
+    assert server.get(f"/api/jobs/{job['job_id']}/result")["status"] == job_status
 
 
 def test_a_claim_takes_reports_along(server: Server) -> None:

@@ -160,3 +160,14 @@ def test_a_restart_gives_time_to_come_back_but_none_past_the_time_out(
         assert started.lease is not None
         lease = scheduler.store.read(partial(leases.view, lease_id=started.lease.lease_id))
         assert (lease.expires_at - clock.now()).total_seconds() == left_s
+
+
+def test_what_a_worker_calls_off_is_cancelled_and_not_tried_again(scheduler: Scheduler) -> None:
+    submit(scheduler)
+    submit(scheduler, after=[1])
+    (answer,) = finish(scheduler, claim(scheduler), RunStatus.FAILED, cancelled=True)
+    assert answer.status is JobStatus.CANCELLED
+    ended = job(scheduler, 1)
+    assert (ended.status, ended.retry_state) == (JobStatus.CANCELLED, "none")
+    assert job(scheduler, 2).status is JobStatus.BLOCKED_BY_DEPENDENCY
+    assert claim(scheduler) == []

@@ -159,7 +159,7 @@ class HeartbeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReleaseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a run ended. `status` takes the words of runs, and SUCCEEDED for COMPLETED."""
+    """How a run ended: COMPLETED or SUCCEEDED, FAILED, SKIPPED, TIMEOUT, CANCELLED."""
 
     worker_id: str
     status: str

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from headway.api import access
 from headway.api.lease_shapes import (
     HeartbeatAnswer,
@@ -184,14 +186,15 @@ def _beat(lease_id: str, progress: float | None, message: str | None) -> Beat:
 
 
 WORDS = {
-    "COMPLETED": (RunStatus.COMPLETED, False),
-    "SUCCEEDED": (RunStatus.COMPLETED, False),
-    "FAILED": (RunStatus.FAILED, False),
-    "SKIPPED": (RunStatus.SKIPPED, False),
-    "CANCELLED": (RunStatus.FAILED, False),
-    "CANCELED": (RunStatus.FAILED, False),
-    "TIMEOUT": (RunStatus.FAILED, True),
+    "COMPLETED": Outcome(status=RunStatus.COMPLETED),
+    "SUCCEEDED": Outcome(status=RunStatus.COMPLETED),
+    "FAILED": Outcome(status=RunStatus.FAILED),
+    "SKIPPED": Outcome(status=RunStatus.SKIPPED),
+    "CANCELLED": Outcome(status=RunStatus.FAILED, cancelled=True),
+    "CANCELED": Outcome(status=RunStatus.FAILED, cancelled=True),
+    "TIMEOUT": Outcome(status=RunStatus.FAILED, timed_out=True),
 }
+"""What a worker may say about a run, and what it means for the run and its job."""
 
 
 def read_report(
@@ -205,15 +208,13 @@ def read_report(
         size = len(codec.dump(body.result))
         if size > scheduler.rules.largest_result:
             raise errors.TooLarge("result", size, scheduler.rules.largest_result)
-    status, timed_out = WORDS[body.status.upper()]
-    outcome = Outcome(
-        status=status,
+    outcome = msgspec.structs.replace(
+        WORDS[body.status.upper()],
         result=body.result,
         error=body.error,
         exit_code=body.exit_code,
         artifacts=body.artifacts,
         retry=body.retry,
-        timed_out=timed_out,
     )
     return finish.Report(lease_id=lease_id, outcome=outcome)
 

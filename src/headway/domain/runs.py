@@ -25,6 +25,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     artifacts: tuple[str, ...] = ()
     retry: bool = True
     timed_out: bool = False
+    cancelled: bool = False
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):

@@ -58,7 +58,7 @@ MEANING: dict[JobStatus, str] = {
     FAILED: "its run is FAILED",
     SKIPPED: "its run is SKIPPED",
     TIMEOUT: "its lease expired or its time was up; the run is FAILED",
-    CANCELLED: "ended by request, or with its group",
+    CANCELLED: "ended by request, by its worker, or with its group",
     BLOCKED_BY_DEPENDENCY: "a dependency can no longer be met",
     BLOCKED_BY_APPROVAL: "a person rejected it",
 }

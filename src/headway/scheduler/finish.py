@@ -70,7 +70,7 @@ def _observe(scheduler: Scheduler, tx: Transaction, ended: Sequence[JobRecord]) 
 
 def status_of(record: JobRecord, outcome: Outcome) -> JobStatus:
     """What a run's outcome makes of its job; a cancelled one is CANCELLED whatever it was."""
-    if record.cancel is not None:
+    if record.cancel is not None or outcome.cancelled:
         return states.CANCELLED
     if outcome.timed_out:
         return states.TIMEOUT
