@@ -39,7 +39,7 @@ def fill(scheduler: Scheduler) -> None:
     """Jobs that ended, run, wait for a job, wait for a lock and wait to be claimed."""
     submit(
         scheduler,
-        params={"text": "ä \0 %s"},
+        params={"text": "ä %s"},
         tags=["a"],
         locks=["gpu"],
         produces=["custom:thing:x"],

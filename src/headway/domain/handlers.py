@@ -107,12 +107,6 @@ class CommandParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         except msgspec.ValidationError as error:
             raise InvalidParams("command", *_explain(str(error))) from None
 
-    def refuse_nul(self) -> None:
-        """No program can be given the character NUL."""
-        for field, words in (("argv", self.argv or ()), ("env", (self.env or {}).items())):
-            if "\0" in "".join(map("".join, words)):
-                raise InvalidParams("command", field, "no program can be given the character NUL")
-
 
 def _refuse_local(function: Function, name: str) -> None:
     if "<" in function.__qualname__:

@@ -10,17 +10,14 @@ DEEPEST = 100
 
 
 def refuse_nonsense(value: Any, field: str, depth: int = 0) -> None:
-    """NaN and infinity, half characters, and JSON that nests too deeply."""
+    """NaN and infinity, NULs and half characters, and JSON that nests too deeply."""
     if depth > DEEPEST:
         top = ".".join(field.split(".")[:3])
         raise errors.InvalidRequest(top, f"nests deeper than {DEEPEST} levels")
     if isinstance(value, float) and not math.isfinite(value):
         raise errors.InvalidRequest(field, f"{value} is not a JSON number")
-    if isinstance(value, str) and not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise errors.InvalidRequest(field, "text holds half of a character") from None
+    if isinstance(value, str):
+        _refuse_broken(value, field)
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             refuse_nonsense(key, field, depth + 1)
@@ -28,3 +25,14 @@ def refuse_nonsense(value: Any, field: str, depth: int = 0) -> None:
     elif isinstance(value, list | tuple):
         for place, inner in enumerate(value):
             refuse_nonsense(inner, f"{field}.{place}", depth + 1)
+
+
+def _refuse_broken(text: str, field: str) -> None:
+    """What not every database and no program takes."""
+    if "\0" in text:
+        raise errors.InvalidRequest(field, "text holds the character NUL")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise errors.InvalidRequest(field, "text holds half of a character") from None

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -31,7 +32,10 @@ FLAGS = {
 }
 """How the flags of a constraint map are read as requirements."""
 
-NAME = re.compile(r"[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,198}[^\s\x00-\x1f\x7f])?")
+_NEVER = r"\x00-\x1f\x7f\ud800-\udfff"
+"""In no name and no URL: control characters, and halves of characters."""
+NAME = re.compile(rf"[^\s{_NEVER}]([^{_NEVER}]{{0,198}}[^\s{_NEVER}])?")
+URL = re.compile(rf"https?://[^\s/{_NEVER}][^\s{_NEVER}]{{0,1990}}")
 COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 LONGEST_TIME_S = 10 * 366 * 86400.0
 LARGEST_NUMBER = 2**31 - 1
@@ -176,8 +180,19 @@ def check_moment(field: str, value: datetime | None) -> None:
 
 def check_url(field: str, value: str | None) -> None:
     """Webhooks go to http and https."""
-    if value is not None and (not re.match(r"https?://[^\s/]", value) or len(value) > 2000):
-        raise errors.InvalidRequest(field, f"{value!r} is not an http or https URL")
+    if value is not None and not URL.fullmatch(value):
+        # The URL is not repeated: it may hold a password.
+        raise errors.InvalidRequest(field, "must be an http or https URL of up to 2000 characters")
+    if value is not None and not _can_be_called(value):
+        raise errors.InvalidRequest(field, "this URL has no host or port that can be called")
+
+
+def _can_be_called(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def check(request: JobRequest) -> None:

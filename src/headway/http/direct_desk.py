@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
-from headway.domain import errors
+from headway.domain import errors, plain_json
 from headway.domain.answers import DirectAnswer
 from headway.domain.requests import DirectBody
 from headway.domain.reservations import EXPIRES_AFTER_S
@@ -68,6 +68,7 @@ class DirectDesk:
             raise errors.InvalidRequest(
                 "wait_timeout_s", f"{body.wait_timeout_s} is not between 0 and {LONGEST_WAIT_S:g}"
             )
+        plain_json.refuse_nonsense(body.params, "params")
         handler.check(body.params)
 
     async def _run_in_turn(

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import errors, events, graph, requests, states
+from headway.domain import errors, events, graph, plain_json, requests, states
 from headway.domain.groups import Group, GroupMode, OnFailure
 from headway.domain.jobs import After, Policy, Terms, WaitReason
 from headway.domain.requests import BatchJobRequest
@@ -56,6 +56,7 @@ def cancel(
     force: bool = False,
 ) -> Group:
     """Cancel every member that has not ended: at once while it waits, by request while it runs."""
+    plain_json.refuse_nonsense(reason, "reason")
     groups.find(tx, group_id)
     members = jobs.read(tx, groups.job_numbers(tx, group_id))
     active = [record for record in members if record.status in states.ACTIVE]

@@ -25,7 +25,6 @@ def encode(scheduler: Scheduler, job_type: str, params: Mapping[str, Any]) -> st
 def _check(scheduler: Scheduler, job_type: str, params: Mapping[str, Any]) -> None:
     if job_type == COMMAND:
         command = CommandParams.check(params)
-        command.refuse_nul()
         if command.cwd is not None:
             _check_folder(scheduler, command.cwd)
     elif handler := scheduler.handlers.get(job_type):

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from headway.domain import errors, priorities, requests
+from headway.domain import errors, plain_json, priorities, requests
 from headway.domain.jobs import RetryPolicy
 from headway.domain.requests import LockRequest
 from headway.domain.templates import Template, TemplateStatus
@@ -129,6 +129,7 @@ def _check(scheduler: Scheduler, tx: Transaction, template: Template) -> None:
     """Refuse what would make no job."""
     for field in ("name", "job_type", "queue"):
         requests.check_name(field, getattr(template, field))
+    plain_json.refuse_nonsense(template.description, "description")
     for tag in template.tags:
         requests.check_name("tags", tag)
     for lock in template.locks:

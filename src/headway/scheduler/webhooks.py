@@ -4,7 +4,6 @@ import base64
 import secrets
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -44,7 +43,7 @@ def register(
     scheduler: Scheduler, tx: Transaction, url: str, events: Sequence[str] | None = None
 ) -> Webhook:
     """A new endpoint for some events, or for all; only this answer ever holds its secret."""
-    _check_url(url)
+    requests.check_url("url", url)
     wanted = tuple(dict.fromkeys(webhooks.EVENTS if events is None else events))
     if not wanted:
         raise errors.InvalidRequest("events", "name at least one event")
@@ -187,14 +186,3 @@ def _row(tx: Transaction, one: Tried) -> dict[str, Any]:
 
 def _new_secret() -> str:
     return "whsec_" + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
-
-
-def _check_url(url: str) -> None:
-    requests.check_url("url", url)
-    try:
-        parts = urlsplit(url)
-        usable = bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise errors.InvalidRequest("url", "this URL has no host or port that can be called")

@@ -1,7 +1,6 @@
 -- name: schedule_by_id_or_name
--- One schedule. PostgreSQL reads no field of a JSON text that names the character NUL anywhere.
-SELECT body FROM schedules
-WHERE schedule_id = :name OR CAST(replace(body, '\u0000', '\ufffd') AS json) ->> 'name' = :name;
+-- One schedule.
+SELECT body FROM schedules WHERE schedule_id = :name OR CAST(body AS json) ->> 'name' = :name;
 
 -- name: insert_schedule
 -- A new schedule.
