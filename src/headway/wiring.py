@@ -51,7 +51,8 @@ def open_database(url: str, clock: Clock, *, durable: bool = True) -> Database:
                 f"PostgreSQL needs: pip install 'headway[postgres]' ({error})"
             ) from None
         return PostgresDatabase(url, SharedClock(clock))
-    raise errors.InvalidRequest("db", f"{url!r} is neither sqlite:///FILE nor postgresql://…")
+    # What was given is not repeated: it may hold a password.
+    raise errors.InvalidRequest("db", "is neither sqlite:///FILE nor postgresql://…")
 
 
 def open_store(settings: Settings, clock: Clock | None = None) -> Store:

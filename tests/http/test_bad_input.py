@@ -19,7 +19,11 @@ BAD_JOBS: dict[str, tuple[Any, int, str]] = {
     "a NUL in the name of a param": ({"job_type": "x", "params": {"\0": 1}}, 422, "params"),
     "a NUL in a tag": ({"job_type": "x", "tags": ["\0"]}, 422, "tags"),
     "a NUL in a URL": ({"job_type": "x", "webhook_url": "http://a/\0"}, 422, "webhook_url"),
-    "a URL without a port": ({"job_type": "x", "webhook_url": "http://a:99999"}, 422, "webhook_url"),
+    "a URL without a port": (
+        {"job_type": "x", "webhook_url": "http://a:99999"},
+        422,
+        "webhook_url",
+    ),
     "params that are a list": ({"job_type": "x", "params": []}, 422, "params"),
     "params that do not fit": ({"job_type": "note", "params": {"name": 5}}, 422, "params.name"),
     "params that are missing": ({"job_type": "note"}, 422, "params.name"),

@@ -29,9 +29,7 @@ class HttpTransport:
     """Over HTTP. A call that may be repeated is, when the server is away for a moment."""
 
     def __init__(self, url: str, token: str | None, ca_file: Path | None = None) -> None:
-        self.url = url.rstrip("/")
-        if urlsplit(self.url).scheme not in ("http", "https"):
-            raise errors.InvalidRequest("url", f"{url!r} does not begin with http:// or https://")
+        self.url = server_url(url)
         self._headers = {"content-type": "application/json"}
         if token:
             self._headers["authorization"] = f"Bearer {token}"
@@ -111,6 +109,17 @@ class HttpTransport:
     def close(self) -> None:
         """Let go of connections."""
         self._wire.close()
+
+
+def server_url(url: str) -> str:
+    """The address of a server, which is shown in messages: it holds no secret."""
+    if "@" in url:
+        raise errors.InvalidRequest(
+            "url", "takes no user and password; a token goes into --token or HEADWAY_TOKEN"
+        )
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise errors.InvalidRequest("url", f"{url!r} does not begin with http:// or https://")
+    return url.rstrip("/")
 
 
 def _within(call: Call[Any]) -> float | None:

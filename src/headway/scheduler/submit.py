@@ -160,9 +160,7 @@ def _with_defaults(scheduler: Scheduler, known: Templates, request: JobRequest) 
     return requests.filled_in(request, defaults, template) if defaults else request
 
 
-def _existing(
-    tx: Transaction, wanted: Sequence[JobRequest], turns: Turns
-) -> dict[int, Submitted]:
+def _existing(tx: Transaction, wanted: Sequence[JobRequest], turns: Turns) -> dict[int, Submitted]:
     """Requests that were made before, or whose unique key is in use."""
     if not any(one.idempotency_key or one.unique_key for one in wanted):
         return {}

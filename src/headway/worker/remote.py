@@ -28,7 +28,7 @@ from headway.api.lease_shapes import (
     WorkerBody,
 )
 from headway.client.calls import step
-from headway.client.over_http import problem, unreachable
+from headway.client.over_http import problem, server_url, unreachable
 from headway.domain import errors
 from headway.domain.runs import Outcome
 from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
@@ -52,7 +52,7 @@ class RemoteTransport:
     def __init__(
         self, url: str, token: str | None, registration: Registration, ca_file: str | None = None
     ) -> None:
-        self._url = url.rstrip("/")
+        self._url = server_url(url)
         self._me = registration
         headers = {
             "authorization": f"Bearer {token}",

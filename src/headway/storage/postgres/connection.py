@@ -48,12 +48,21 @@ SET plan_cache_mode = force_generic_plan; SET jit = off
 
 def connect(url: str) -> RawConnection:
     """Open a connection on which nothing begins by itself."""
-    options: dict[str, Any] = {**_CONNECTING, **conninfo_to_dict(url)}
-    raw = psycopg.connect(autocommit=True, **options)
+    raw = psycopg.connect(autocommit=True, **{**_CONNECTING, **_read(url)})
     raw.prepared_max = 500
     raw.adapters.register_dumper(int, Int8Dumper)  # one type of integer, one prepared statement
     raw.execute(_PLANNING)
     return raw
+
+
+def _read(url: str) -> dict[str, Any]:
+    try:
+        return conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        # PostgreSQL's own words repeat the URL, which may hold a password.
+        raise errors.InvalidRequest(
+            "db", "this PostgreSQL URL cannot be read; is a %, / or @ in it not written as %XX?"
+        ) from None
 
 
 def said(error: Exception) -> str:

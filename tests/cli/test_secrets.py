@@ -1,0 +1,32 @@
+"""What holds a password is not repeated to whoever mistypes it."""
+
+import pytest
+from tests.cli.conftest import Cli
+
+PASSWORD = "hush-%zz-hush"
+
+MISTYPED = {
+    "a database of another kind": ("--db", f"mysql://me:{PASSWORD}@host/db"),
+    "a database without a kind": ("--db", f"me:{PASSWORD}@host/db"),
+    "a PostgreSQL URL that cannot be read": ("--db", f"postgresql://me:{PASSWORD}@host/db"),
+    "a server with a password": ("--url", f"http://me:{PASSWORD}@127.0.0.1:1"),
+    "a server of another kind": ("--url", f"ftp://me:{PASSWORD}@127.0.0.1:1"),
+}
+
+
+@pytest.mark.parametrize("what", MISTYPED)
+@pytest.mark.parametrize("command", [("jobs", "list"), ("doctor",)])
+def test_a_password_in_an_option_is_not_repeated(
+    cli: Cli, what: str, command: tuple[str, ...]
+) -> None:
+    option, value = MISTYPED[what]
+    code = 1 if command == ("doctor",) else 2
+    result = cli.call(*command, option, value, code=code)
+    assert "hush" not in result.output + result.stderr
+    assert option.lstrip("-") in result.output + result.stderr
+
+
+def test_a_password_in_a_webhook_url_is_not_repeated(cli: Cli) -> None:
+    for url in (f"ftp://me:{PASSWORD}@host", f"http://me:{PASSWORD}@host:99999/"):
+        assert "hush" not in cli.error("submit", "x", "--webhook-url", url, code=2)
+        assert "hush" not in cli.error("webhooks", "create", url, code=2)
