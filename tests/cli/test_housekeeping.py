@@ -24,6 +24,10 @@ def test_a_backup_can_be_opened_and_an_old_one_is_not_overwritten(cli: Cli) -> N
     assert cli.json("backup", "copy.db")["bytes"] > 0
     assert "is there already" in cli.error("backup", "copy.db", code=4)
     cli.call("backup", "copy.db", "--force")
+    own = ".headway/headway.db"
+    before = (cli.folder / own).stat().st_ino
+    assert "the database itself" in cli.error("backup", own, "--force", code=4)
+    assert (cli.folder / own).stat().st_ino == before
     copied = cli.json("jobs", "list", "--db", "sqlite:///copy.db")
     assert len(copied["items"]) == 1
 

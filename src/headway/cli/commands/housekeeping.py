@@ -58,6 +58,8 @@ def backup(
     if file.exists() and not force:
         raise errors.Conflict(f"{file} is there already; use --force to replace it")
     scheduler = session.open_scheduler()
+    if _is_in_use(file, session.settings.database_url):
+        raise errors.Conflict(f"{file} is the database itself; a server would go on without it")
     # The copy is made beside the target, so that a good old backup is never half overwritten.
     partial = file.with_name(f"{file.name}.partial")
     partial.unlink(missing_ok=True)
@@ -74,6 +76,13 @@ def backup(
         {"file": str(file), "bytes": size},
         lambda: session.screen.line(f"Copied to {file}, {size:,} bytes"),
     )
+
+
+def _is_in_use(file: Path, database_url: str) -> bool:
+    """Whether the file is the database or one that SQLite keeps beside it."""
+    database = database_url.removeprefix("sqlite:///")
+    own = [Path(database + ending) for ending in ("", "-wal", "-shm")]
+    return file.exists() and any(one.exists() and one.samefile(file) for one in own)
 
 
 @command(app, "verify", "headway verify")
