@@ -40,6 +40,18 @@ def test_every_command_has_examples_and_the_common_options() -> None:
             assert {"json", "data", "db", "url", "token"} <= {one.name for one in command.params}
 
 
+def test_a_narrow_terminal_cuts_nothing_off() -> None:
+    shown = subprocess.run(
+        [*PROGRAM, "jobs", "--help"],
+        env={**os.environ, "COLUMNS": "60"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "10 if it is blocked." in shown
+    assert max(map(len, shown.splitlines())) <= 60
+
+
 def test_the_reference_is_as_the_program_says() -> None:
     kept = Path(__file__).parents[2] / reference.TARGET
     assert kept.read_text(encoding="utf-8") == reference.text(), (

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Concatenate, ParamSpec, get_args
 
 import typer
+from typer.core import TyperGroup
 from typer.models import OptionInfo
 
 Words = ParamSpec("Words")
@@ -40,9 +41,25 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
+class Commands(TyperGroup):
+    """A group whose help says all of each sentence, on as many lines as that takes."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, one.get_short_help_str(limit=1000)) for name, one in self.commands.items()]
+            )
+
+
 def commands() -> typer.Typer:
     """Commands, as yet none."""
-    return typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+    return typer.Typer(
+        cls=Commands,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
 
 
 def command(
