@@ -58,6 +58,13 @@ def _references(value: Any) -> list[str]:
     return []
 
 
+def test_every_shape_has_a_name_of_its_own_that_a_program_can_use() -> None:
+    schemas = document()["components"]["schemas"]
+    assert [name for name in schemas if not name.isidentifier()] == []
+    titles = [shape.get("title", name) for name, shape in schemas.items()]
+    assert len(titles) == len(set(titles))
+
+
 def test_the_document_is_valid_openapi() -> None:
     schemathesis.openapi.from_dict(document()).validate()
 

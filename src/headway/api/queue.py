@@ -33,7 +33,7 @@ class ReasonBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     reason: str | None = None
 
 
-class RetryBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RewindBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether a job that succeeded runs again too."""
 
     force: bool = False
@@ -105,8 +105,8 @@ def reject_job(call: Call[ReasonBody, Nothing]) -> Any:
     return call.scheduler.store.write_later(work)
 
 
-@operation("POST", "/api/jobs/{id}/retry", Role.SUBMIT, body=RetryBody, answer=RewindReport)
-def retry_job(call: Call[RetryBody, Nothing]) -> Any:
+@operation("POST", "/api/jobs/{id}/retry", Role.SUBMIT, body=RewindBody, answer=RewindReport)
+def retry_job(call: Call[RewindBody, Nothing]) -> Any:
     """Rewind: the job and all that lies downstream of it start afresh."""
     return call.scheduler.store.write_later(
         lambda tx: rewind.rewind(call.scheduler, tx, call.path["id"], force=call.body.force)

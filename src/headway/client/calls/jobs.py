@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from headway.api.jobs import Batch, BatchAnswer, CancelBody, JobQuery
 from headway.api.operation import Page
-from headway.api.queue import MoveBody, ReasonBody, RetryBody
+from headway.api.queue import MoveBody, ReasonBody, RewindBody
 from headway.client.calls.call import Call, JobRef, step, words
 from headway.domain.answers import RewindReport, Why
 from headway.domain.events import Event
@@ -74,7 +74,7 @@ def reject_job(job: JobRef, reason: str | None = None) -> Call[Job]:
 
 def retry_job(job: JobRef, *, force: bool = False) -> Call[RewindReport]:
     """Rewind a job and all that lies downstream of it."""
-    body = RetryBody(force=force)
+    body = RewindBody(force=force)
     return Call("POST", f"/api/jobs/{step(job)}/retry", RewindReport, body, safe_to_repeat=False)
 
 
