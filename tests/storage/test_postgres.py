@@ -1,5 +1,7 @@
 """What only PostgreSQL has: connections that are lost, and transactions of others."""
 
+import contextlib
+import itertools
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,11 +13,13 @@ from tests.helpers import MovableClock, claim, submit
 from tests.storage.conftest import scheduler_on
 
 import headway
+from headway.clock import SystemClock
 from headway.domain import errors
 from headway.domain.requests import JobRequest
 from headway.scheduler import submit as submitting
 from headway.storage import queries
-from headway.storage.postgres import statements
+from headway.storage.postgres import session, statements
+from headway.storage.postgres.clock import SharedClock
 from headway.storage.postgres.connection import BorrowedConnection
 from headway.storage.postgres.database import MOST_READERS, PostgresDatabase
 from headway.storage.store import Store
@@ -65,6 +69,45 @@ def test_work_whose_connection_is_lost_is_answered_and_the_next_goes_on(
     assert store.write(lambda tx: tx.do("set_fact", name="next", value="x")) == 1
     assert store.problem is None
     assert store.read(lambda tx: tx.row("fact", name="lost")) is None
+
+
+def test_a_connection_outlives_the_first_refusal_after_a_while(
+    empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "READ_CLOCK_EVERY_S", 0.0)
+
+    def refuse(tx: Transaction) -> None:
+        tx.do("set_fact", name="refused", value="x")
+        raise errors.InvalidRequest("a", "no")
+
+    def keep(tx: Transaction) -> int:
+        return tx.do("set_fact", name=str(next(numbers)), value="x")
+
+    numbers = itertools.count()
+    with contextlib.closing(
+        Store(PostgresDatabase(empty_postgres, SharedClock(SystemClock())))
+    ) as store:
+        for _ in range(10):
+            assert store.write(keep) == 1
+        with pytest.raises(errors.InvalidRequest):
+            store.write(refuse)
+        assert store.write(keep) == 1
+
+
+def test_a_statement_that_was_never_sent_is_prepared_the_next_time(store: Store) -> None:
+    def refuse(tx: Transaction) -> None:
+        tx.put("set_fact", name="a", value="refused")
+        raise errors.InvalidRequest("a", "no")
+
+    for _ in range(2):
+        with pytest.raises(errors.InvalidRequest):
+            store.write(refuse)
+        futures = [store.write_later(work) for work in (refuse, lambda tx: tx.rows("limits"))]
+        with pytest.raises(errors.InvalidRequest):
+            futures[0].result(PATIENCE_S)
+        futures[1].result(PATIENCE_S)
+    store.write(lambda tx: tx.put("set_fact", name="a", value="kept"))
+    assert store.read(lambda tx: tx.row("fact", name="a")) == {"value": "kept"}
 
 
 def test_a_listener_that_was_cut_off_tells_everybody_to_look(

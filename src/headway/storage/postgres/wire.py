@@ -42,6 +42,8 @@ class WireConnection(PostgresConnection):
 
     def __init__(self, raw: RawConnection) -> None:
         super().__init__(raw)
+        # At a rollback psycopg drops what it prepared, and with that all that is prepared here.
+        raw.prepare_threshold = None
         self._sent: list[_Sent] = []
         self._names: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
         self._numbers = itertools.count()
@@ -94,23 +96,31 @@ class WireConnection(PostgresConnection):
         pgconn.exit_pipeline_mode()
         for answer in answers:
             if answer.status in _FAILED:
-                for one in sent:  # whether these were prepared is not known
-                    self._names.pop(one.prepares, None)  # type: ignore[arg-type]
+                self._unprepare(sent)  # whether these were prepared is not known
                 raise psycopg.errors.error_from_result(answer)
         return answers[-2]
 
     def forget(self) -> None:
         """What was not waited for yet is not sent at all."""
-        self._sent.clear()
+        self._forget_from(0)
 
     def forget_from(self, text: bytes) -> bool:
         """Forget this statement and all behind it; False if it is on its way already."""
         for place, one in enumerate(self._sent):
             if one.text == text:
-                del self._sent[place:]
+                self._forget_from(place)
                 return True
-        self._sent.clear()
+        self.forget()
         return False
+
+    def _forget_from(self, place: int) -> None:
+        self._unprepare(self._sent[place:])
+        del self._sent[place:]
+
+    def _unprepare(self, sent: Sequence[_Sent]) -> None:
+        for one in sent:
+            if one.prepares is not None:
+                self._names.pop(one.prepares, None)
 
     def _ask(self, found: Statement, params: Mapping[str, Any]) -> PGresult:
         self.wrote = self.wrote or found.writes
