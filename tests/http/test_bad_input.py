@@ -15,7 +15,7 @@ BAD_JOBS: dict[str, tuple[Any, int, str]] = {
     "a wrong type": ({"job_type": 5}, 422, "job_type"),
     "a blank type": ({"job_type": " "}, 422, "job_type"),
     "a NUL in a name": ({"job_type": "x\0"}, 422, "job_type"),
-    "a NUL in params": ({"job_type": "x", "params": {"a": [{"b": "\0"}]}}, 422, "params.a.0.b"),
+    "a NUL in params": ({"job_type": "x", "params": {"a": [{"b": "\0"}]}}, 422, "params.a[0].b"),
     "a NUL in the name of a param": ({"job_type": "x", "params": {"\0": 1}}, 422, "params"),
     "a NUL in a tag": ({"job_type": "x", "tags": ["\0"]}, 422, "tags"),
     "a NUL in a URL": ({"job_type": "x", "webhook_url": "http://a/\0"}, 422, "webhook_url"),
@@ -63,7 +63,7 @@ BAD_JOBS: dict[str, tuple[Any, int, str]] = {
     "a NUL in a command": (
         {"job_type": "command", "params": {"argv": ["ls", "\0"]}},
         422,
-        "params.argv.1",
+        "params.argv[1]",
     ),
     "a NUL in an environment": (
         {"job_type": "command", "params": {"argv": ["ls"], "env": {"A": "\0"}}},

@@ -1,7 +1,11 @@
 """What is refused is named as the API names it, and the field that is wrong is said."""
 
+import contextlib
+import http.client
+import json
 from typing import Any
 
+import pytest
 from tests.servers import Server
 
 
@@ -47,4 +51,26 @@ def test_deep_json_is_refused_in_few_words(server: Server) -> None:
     for _ in range(300):
         deep = [deep]
     refused = refusal(server, "POST", "/api/jobs", {"job_type": "x", "params": {"a": deep}}, 422)
-    assert refused["detail"] == "params.a.0: nests deeper than 100 levels"
+    assert refused["detail"] == "params.a: nests deeper than 100 levels"
+
+
+@pytest.mark.parametrize("name", ["Host", "Authorization", "Idempotency-Key", "If-Match"])
+def test_a_header_that_decides_something_is_given_once(server: Server, name: str) -> None:
+    fine = {"Host": "127.0.0.1", "Authorization": f"Bearer {server.token}"}
+    headers = [*fine.items(), ("Accept", "a/b"), ("Accept", "c/d")]
+    assert ask(server, headers) == (200, None)
+    twice = [(name, fine.get(name, "x")), (name, "another")]
+    rest = [one for one in headers if one[0] != name]
+    assert ask(server, [*rest, *twice]) == (400, f"the header {name.lower()} is given twice")
+
+
+def ask(server: Server, headers: list[tuple[str, str]]) -> tuple[int, str | None]:
+    """List jobs with exactly these headers; the status, and what was wrong."""
+    connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
+    with contextlib.closing(connection):
+        connection.putrequest("GET", "/api/jobs?limit=1", skip_host=True)
+        for name, value in headers:
+            connection.putheader(name, value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read()).get("detail")

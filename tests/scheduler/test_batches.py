@@ -22,7 +22,7 @@ def story(genre: str) -> str:
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a field that no job can have": ({"timeout_s": -1}, "timeout_s"),
     "params that do not fit": ({"job_type": "story", "params": {"genre": 5}}, "params.genre"),
-    "params that are no JSON": ({"params": {"a": [float("nan")]}}, "params.a.0"),
+    "params that are no JSON": ({"params": {"a": [float("nan")]}}, "params.a[0]"),
     "a folder outside": ({"job_type": "command", "params": {"cwd": "../.."}}, "params.cwd"),
     "an unknown template": ({"job_type": None, "template": "nope"}, "template"),
     "an unknown limit": ({"limits": {"nope": 1}}, "limits"),

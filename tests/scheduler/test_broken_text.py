@@ -14,7 +14,7 @@ from headway.scheduler.scheduler import Scheduler
 from headway.storage import events, runs
 
 ASKED: dict[str, tuple[str, str, dict[str, Any], str]] = {
-    "params": ("POST", "/api/jobs", {"job_type": "x", "params": {"a": ["?"]}}, "params.a.0"),
+    "params": ("POST", "/api/jobs", {"job_type": "x", "params": {"a": ["?"]}}, "params.a[0]"),
     "the name of a param": ("POST", "/api/jobs", {"job_type": "x", "params": {"?": 1}}, "params"),
     "a type": ("POST", "/api/jobs", {"job_type": "?"}, "job_type"),
     "a tag": ("POST", "/api/jobs", {"job_type": "x", "tags": ["?"]}, "tags"),

@@ -12,8 +12,8 @@ DEEPEST = 100
 def refuse_nonsense(value: Any, field: str, depth: int = 0) -> None:
     """NaN and infinity, NULs and half characters, and JSON that nests too deeply."""
     if depth > DEEPEST:
-        top = ".".join(field.split(".")[:3])
-        raise errors.InvalidRequest(top, f"nests deeper than {DEEPEST} levels")
+        top = ".".join(field.split(".")[:2])
+        raise errors.InvalidRequest(top.partition("[")[0], f"nests deeper than {DEEPEST} levels")
     if isinstance(value, float) and not math.isfinite(value):
         raise errors.InvalidRequest(field, f"{value} is not a JSON number")
     if isinstance(value, str):
@@ -24,7 +24,7 @@ def refuse_nonsense(value: Any, field: str, depth: int = 0) -> None:
             refuse_nonsense(inner, f"{field}.{key}" if field else str(key), depth + 1)
     elif isinstance(value, list | tuple):
         for place, inner in enumerate(value):
-            refuse_nonsense(inner, f"{field}.{place}", depth + 1)
+            refuse_nonsense(inner, f"{field}[{place}]", depth + 1)
 
 
 def _refuse_broken(text: str, field: str) -> None:

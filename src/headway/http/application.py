@@ -99,6 +99,7 @@ class Application:
 
     async def _handle(self, exchange: Exchange) -> None:
         try:
+            exchange.refuse_twins()
             self._doors.check_host(exchange)
             await self._route(exchange)
         except ClientGone:

@@ -13,6 +13,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 JSON = b"application/json"
 TEXT = b"text/plain; charset=utf-8"
+ONCE = {b"host", b"authorization", b"idempotency-key", b"if-match", b"last-event-id"}
+"""Headers that decide something: said twice, they could mean either."""
 
 
 class ClientGone(Exception):
@@ -25,11 +27,21 @@ class Exchange:
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
-        self.headers: dict[bytes, bytes] = dict(scope["headers"])
+        self._said: list[tuple[bytes, bytes]] = scope["headers"]
+        self.headers: dict[bytes, bytes] = dict(self._said)
         self._query: bytes = scope["query_string"]
         self.receive = receive
         self._send = send
         self.answered = False
+
+    def refuse_twins(self) -> None:
+        """Refuse a header that is given twice and may be given once."""
+        if len(self.headers) == len(self._said):
+            return
+        names = [name for name, _ in self._said]
+        for name in ONCE.intersection(names):
+            if names.count(name) > 1:
+                raise errors.Malformed(f"the header {name.decode()} is given twice")
 
     def header(self, name: str) -> str | None:
         """A header, if it was sent."""
