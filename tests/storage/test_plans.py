@@ -17,7 +17,7 @@ CONSEQUENCES = ["lower_open_deps", "meet_dependencies", "dependents", "waiting_c
 LOCKS = ["holders", "free_locks", "leave_lines", "open_lines", "heads_of_line", "first_exclusives"]
 ADMIT = ["admit_jobs", "chain_links", "remove_watches"]
 WHY = ["waits_on", "consumers", "producers", "dependencies_of"]
-SUBMIT = ["job_by_idempotency_key", "active_job_by_unique_key", "job_numbers_by_id"]
+SUBMIT = ["jobs_by_idempotency_key", "active_job_by_unique_key", "job_numbers_by_id"]
 TIME = ["next_due_job", "due_jobs", "next_lease_expiry", "next_claim_expiry", "next_due_schedule"]
 
 

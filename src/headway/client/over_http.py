@@ -3,22 +3,28 @@
 import random
 import ssl
 import time
+import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
+from headway.api.jobs import Batch
 from headway.client import wire
 from headway.client.calls import Call
 from headway.client.transport import as_text
 from headway.domain import errors, plain_json
+from headway.domain.requests import JobRequest
 
 if TYPE_CHECKING:
     import asyncio
 
     import httpx
+
+Request = TypeVar("Request", bound=JobRequest)
 
 TRIES = 4
 FIRST_WAIT_S = 0.2
@@ -40,6 +46,7 @@ class HttpTransport:
 
     def send(self, call: Call[Any]) -> Any:
         """Ask, and wait for the answer."""
+        call = _with_keys(call)
         target, body = _target(call), _body(call)
         for wait_s in self._waits(call):
             try:
@@ -59,7 +66,7 @@ class HttpTransport:
 
         import httpx
 
-        client = self._async_client()
+        client, call = self._async_client(), _with_keys(call)
         target, body = self.url + _target(call), _body(call)
         seconds = httpx.Timeout(_within(call), connect=wire.CONNECT_WITHIN_S)
         for wait_s in self._waits(call):
@@ -133,6 +140,23 @@ def _target(call: Call[Any]) -> str:
 
 def _query(query: Mapping[str, Any]) -> str:
     return urlencode({key: as_text(value) for key, value in query.items()})
+
+
+def _with_keys(call: Call[Any]) -> Call[Any]:
+    """A submit may be repeated once each of its jobs has a key; those without get one here."""
+    if isinstance(call.body, JobRequest):
+        return replace(call, body=_with_key(call.body), safe_to_repeat=True)
+    if isinstance(call.body, Batch):
+        return replace(
+            call, body=Batch(jobs=[*map(_with_key, call.body.jobs)]), safe_to_repeat=True
+        )
+    return call
+
+
+def _with_key(request: Request) -> Request:
+    if request.idempotency_key is not None:
+        return request
+    return msgspec.structs.replace(request, idempotency_key=f"client-{uuid.uuid4()}")
 
 
 def _body(call: Call[Any]) -> bytes | None:

@@ -17,7 +17,7 @@ from headway.scheduler.references import Plan, Submitted
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.templates import Templates
 from headway.scheduler.turns import Turns
-from headway.storage import jobs
+from headway.storage import jobs, records
 from headway.storage.events import Chronicle
 from headway.storage.jobs import Allocation, LaneIds
 from headway.storage.transaction import Manner, Transaction
@@ -167,15 +167,17 @@ def _existing(tx: Transaction, wanted: Sequence[JobRequest], turns: Turns) -> di
     _refuse_twins(wanted, turns)
     if not tx.repeats:
         tx.alone()
+    keys = [one.idempotency_key for one in wanted if one.idempotency_key is not None]
+    rows = tx.rows("jobs_by_idempotency_key", keys=records.listed(keys)) if keys else ()
+    made = {row["idempotency_key"]: row for row in rows}
     found = {}
     for place, request in turns.each(enumerate(enumerate(wanted))):
-        if request.idempotency_key is not None:
-            row = tx.row("job_by_idempotency_key", key=request.idempotency_key)
-            if row and row["request_hash"] != request_hash(turns.asked[place]):
-                raise errors.IdempotencyMismatch(request.idempotency_key)
-            if row:
-                found[place] = _old(tx, row["number"], deduplicated=False)
-                continue
+        row = made.get(request.idempotency_key)
+        if row is not None:
+            if row["request_hash"] != request_hash(turns.asked[place]):
+                raise errors.IdempotencyMismatch(row["idempotency_key"])
+            found[place] = _old(tx, row["number"], deduplicated=False)
+            continue
         if request.unique_key is not None:
             row = tx.row("active_job_by_unique_key", key=request.unique_key)
             if row:

@@ -14,10 +14,10 @@ from headway.domain.runs import Run
 
 
 def submit(request: JobRequest) -> Call[Job]:
-    """Submit a job. It is safe to repeat exactly if it has an idempotency key."""
+    """Submit a job."""
     # A request that was made for a batch has a ref, which a single submit does not take.
     body = JobRequest(**{name: getattr(request, name) for name in JobRequest.__struct_fields__})
-    return Call("POST", "/api/jobs", Job, body, safe_to_repeat=body.idempotency_key is not None)
+    return Call("POST", "/api/jobs", Job, body, safe_to_repeat=False)
 
 
 def submit_batch(jobs: Sequence[BatchJobRequest]) -> Call[BatchAnswer]:

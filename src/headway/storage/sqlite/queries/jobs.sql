@@ -71,9 +71,10 @@ SELECT j.*, l.queue, l.job_type, l.cost_units, l.requires, l.limits, p.body AS p
 FROM jobs j JOIN lanes l USING (lane_id) JOIN payloads p USING (payload_id)
 WHERE j.number IN (SELECT value FROM json_each(:numbers));
 
--- name: job_by_idempotency_key
--- The job that was submitted with this key.
-SELECT number, request_hash FROM jobs WHERE idempotency_key = :key;
+-- name: jobs_by_idempotency_key
+-- The jobs that were submitted with these keys.
+SELECT idempotency_key, number, request_hash FROM jobs
+WHERE idempotency_key IN (SELECT value FROM json_each(:keys));
 
 -- name: active_job_by_unique_key
 -- The one active job with this key.
