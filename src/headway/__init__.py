@@ -14,8 +14,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from headway.api.jobs import JobQuery
     from headway.client import calls
-    from headway.client.app import App, JobFunction
+    from headway.client.app import App
     from headway.client.client import Client
+    from headway.client.functions import JobFunction
     from headway.client.handles import JobHandle
     from headway.client.pipelines import Pipeline
     from headway.domain.errors import HeadwayError, JobFailed
@@ -34,7 +35,7 @@ _HOMES = {
     "Job": "headway.domain.jobs",
     "JobContext": "headway.worker.context",
     "JobFailed": "headway.domain.errors",
-    "JobFunction": "headway.client.app",
+    "JobFunction": "headway.client.functions",
     "JobHandle": "headway.client.handles",
     "JobPatch": "headway.domain.requests",
     "JobQuery": "headway.api.jobs",

@@ -37,7 +37,7 @@ def test_retries_come_due_when_the_clock_is_moved() -> None:
         return "done"
 
     with testing.Harness(app) as harness:
-        job = flaky.submit()  # type: ignore[call-arg]
+        job = flaky.submit()
         assert harness.run_until_idle() == 1
         assert harness.advance("9s") == 0
         assert harness.advance("1s") == 1

@@ -1,5 +1,6 @@
 """An error says which job of a batch is wrong, and nothing of the batch is kept."""
 
+import dataclasses
 from typing import Any
 
 import msgspec
@@ -39,7 +40,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_the_job_of_a_batch_that_is_wrong_is_named(scheduler: Scheduler, what: str) -> None:
-    scheduler.handlers["story"] = Handler.of(story)
+    scheduler = dataclasses.replace(scheduler, handlers={"story": Handler.of(story)})
     fields, field = WRONG[what]
     wrong = {"ref": "wrong", **fields}
     with pytest.raises(errors.Invalid) as caught:

@@ -30,7 +30,7 @@ def test_jobs_are_moved_approved_and_retried(scheduler: Scheduler) -> None:
     moved = ask(queue.move_job, scheduler, body=queue.MoveBody(before=1), id="3")
     assert moved.queue_position == 1
     finish(scheduler, claim(scheduler), RunStatus.FAILED)
-    report = ask(queue.retry_job, scheduler, body=queue.RetryBody(), id="3")
+    report = ask(queue.retry_job, scheduler, body=queue.RewindBody(), id="3")
     assert report.requested_job == moved.job_id
     approved = ask(queue.approve_job, scheduler, body=queue.ReasonBody(reason="fine"), id="2")
     assert approved.approval == "APPROVED"

@@ -6,14 +6,22 @@
 >>> story.submit(genre="horror").result(timeout=60)
 """
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Literal, ParamSpec, TypeVar, Unpack, cast, overload
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
 from headway import settings as settings_module
 from headway.client import calls, options
 from headway.client.calls import Call
 from headway.client.client import Client
+from headway.client.functions import (
+    AsyncContextJobFunction,
+    AsyncJobFunction,
+    ContextJobFunction,
+    Decorator,
+    JobFunction,
+    TakesContext,
+    job_function,
+)
 from headway.client.handles import JobHandle
 from headway.client.options import Options
 from headway.client.pipelines import Pipeline
@@ -27,64 +35,6 @@ from headway.settings import Settings
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
 Answer = TypeVar("Answer")
-
-
-class JobFunction(Generic[Params, Result]):
-    """A function that can be submitted; called like any function, it just runs."""
-
-    def __init__(self, app: "App", handler: Handler, chosen: Options) -> None:
-        self._app = app
-        self.handler = handler
-        self._options = chosen
-        functools.update_wrapper(self, handler.function)
-
-    def __call__(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:
-        """Run the function here and now, without the scheduler."""
-        return cast(Result, self.handler.function(*args, **kwargs))
-
-    def options(self, **chosen: Unpack[Options]) -> "JobFunction[Params, Result]":
-        """The same function with other options: `story.options(delay="5m").submit(…)`."""
-        merged = cast(Options, {**self._options, **chosen})
-        return JobFunction(self._app, self.handler, merged)
-
-    def submit(self, *args: Params.args, **kwargs: Params.kwargs) -> JobHandle[Result]:
-        """Submit a job; when this returns, it is on disk."""
-        job = self._app.client.send(calls.submit(self.request(*args, **kwargs)))
-        return JobHandle(self._app.client, job.job_id, job.number)
-
-    async def submit_async(self, *args: Params.args, **kwargs: Params.kwargs) -> JobHandle[Result]:
-        """Like `submit`, without blocking the event loop."""
-        job = await self._app.client.send_async(calls.submit(self.request(*args, **kwargs)))
-        return JobHandle(self._app.client, job.job_id, job.number)
-
-    def direct(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:
-        """Run it in the server's next free slot, before the queue, and return its result.
-
-        It is no job: nothing is stored, and it needs a running server.
-        """
-        request = self.request(*args, **kwargs)
-        return cast(Result, self._app.direct(self.handler.job_type, request.params))
-
-    async def direct_async(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:
-        """Like `direct`, without blocking the event loop."""
-        request = self.request(*args, **kwargs)
-        return cast(Result, await self._app.direct_async(self.handler.job_type, request.params))
-
-    def submit_on(
-        self, connection: Any, *args: Params.args, **kwargs: Params.kwargs
-    ) -> JobHandle[Result]:
-        """Submit in the transaction of a connection you own (sqlite3 or psycopg).
-
-        The job exists exactly if you commit.
-        """
-        job = self._app.submit_on(connection, self.request(*args, **kwargs))
-        return JobHandle(self._app.client, job.job_id, job.number)
-
-    def request(self, *args: Params.args, **kwargs: Params.kwargs) -> BatchJobRequest:
-        """What `submit` would ask for; params that do not fit are refused here."""
-        params = self.handler.bind(*args, **kwargs)
-        self.handler.check(params)
-        return options.request(self.handler.job_type, params, self._options)
 
 
 class App:
@@ -133,6 +83,21 @@ class App:
             self._client = None
 
     @overload
+    def job(  # type: ignore[overload-overlap]
+        self, function: TakesContext[Params, Coroutine[Any, Any, Result]], /
+    ) -> AsyncContextJobFunction[Params, Result]: ...
+
+    @overload
+    def job(
+        self, function: TakesContext[Params, Result], /
+    ) -> ContextJobFunction[Params, Result]: ...
+
+    @overload
+    def job(
+        self, function: Callable[Params, Coroutine[Any, Any, Result]], /
+    ) -> AsyncJobFunction[Params, Result]: ...
+
+    @overload
     def job(self, function: Callable[Params, Result], /) -> JobFunction[Params, Result]: ...
 
     @overload
@@ -143,7 +108,7 @@ class App:
         isolation: Literal["thread", "process"] = "thread",
         prepare: Callable[[], Any] | None = None,
         **chosen: Unpack[Options],
-    ) -> Callable[[Callable[Params, Result]], JobFunction[Params, Result]]: ...
+    ) -> Decorator: ...
 
     def job(
         self,
@@ -167,7 +132,7 @@ class App:
             self.defaults[handler.job_type] = requests.said(plain)
             if prepare is not None:
                 self.prepares[handler.job_type] = prepare
-            return JobFunction(self, handler, chosen)
+            return job_function(self, handler, chosen)
 
         return decorate if function is None else decorate(function)
 

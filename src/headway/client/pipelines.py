@@ -19,7 +19,7 @@ from headway.client.handles import JobHandle
 from headway.domain.requests import BatchJobRequest
 
 if TYPE_CHECKING:
-    from headway.client.app import JobFunction
+    from headway.client.functions import JobFunction
 
 
 class Step:
