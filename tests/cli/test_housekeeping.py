@@ -100,6 +100,11 @@ def _make(trouble: str, folder: Path) -> None:
         (data / "headway.db").touch()
 
 
+def test_doctor_says_which_setting_names_no_database(cli: Cli) -> None:
+    answer = cli.json("doctor", "--db", "sqlite://relative.db", code=1)
+    assert [one["subject"] for one in answer["findings"] if not one["ok"]] == ["database"]
+
+
 def test_pauses_show_and_are_lifted(cli: Cli) -> None:
     assert "Paused: everything" in cli.text("pause")
     assert "Paused: job type story" in cli.text("pause", "--type", "story")

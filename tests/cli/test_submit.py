@@ -67,6 +67,8 @@ def test_options_that_make_no_sense_are_refused(cli: Cli) -> None:
     assert "is not defined" in cli.error("submit", "story", "--limit", "nope", code=2)
     problem = json.loads(cli.error("submit", "story", "--limit", "nope", "--json", code=2))
     assert problem["code"] == "unknown_limit"
+    for words in (["a=\udcff"], ["\udcff=1"], ["--params", "\udcff"], ["--tag", "\udcff"]):
+        assert cli.error("submit", "story", *words, code=2)  # bytes that are no text
     assert "No jobs" in cli.text("jobs", "list", "--all")
 
 

@@ -124,7 +124,7 @@ def _disk(settings: Settings) -> Finding:
 def _database(settings: Settings) -> Finding:
     url = settings.database_url
     file = Path(url.removeprefix("sqlite:///"))
-    if url.startswith("sqlite:") and not file.exists():
+    if url.startswith("sqlite:///") and not file.exists():
         return _good("database", f"{file} is not there yet and will be made")
     try:
         with contextlib.closing(wiring.open_database(url, SystemClock())) as database:

@@ -23,7 +23,7 @@ def read_object(text: str, field: str = "params") -> dict[str, Any]:
     """A JSON object."""
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise errors.InvalidRequest(field, f"not a JSON object: {error}") from None
 
 
@@ -37,5 +37,5 @@ def written(value: Any) -> str:
 def _value(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return text
