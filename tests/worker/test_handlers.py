@@ -45,6 +45,9 @@ def open_ended(genre: str, **rest: Any) -> None: ...
 def open_numbers(**numbers: int) -> None: ...
 
 
+def open_chapters(**chapters: Chapter) -> None: ...
+
+
 async def waiting(seconds: float) -> None: ...
 
 
@@ -82,6 +85,8 @@ def test_a_param_of_the_wrong_type_is_named() -> None:
 def test_a_problem_deep_inside_a_param_is_located() -> None:
     fields = refused(Handler.of(book), {"chapters": [{"title": "One"}]})
     assert list(fields) == ["params.chapters[0].pages"]
+    fields = refused(Handler.of(open_chapters), {"first": {"title": "One"}})
+    assert list(fields) == ["params.first.pages"]
 
 
 def test_a_parameter_without_annotation_takes_anything() -> None:

@@ -88,7 +88,8 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
             return msgspec.convert(value, self.extras, str_keys=True)
         except msgspec.ValidationError as error:
             path, problem = _explain(str(error))
-            raise InvalidParams(self.job_type, f"{name}{path}", problem) from None
+            inner = path if not path or path.startswith("[") else f".{path}"
+            raise InvalidParams(self.job_type, f"{name}{inner}", problem) from None
 
 
 class CommandParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
