@@ -171,14 +171,16 @@ GENERIC: Mapping[str, Callable[[str], BasicProbe]] = {
 
 BUILT_IN = kinds()
 
-NAMING_JOBS = tuple(kind for kind, forms in BUILT_IN.named.items() if "job:<key>" in forms)
-"""The named kinds whose artifact a job's success is, too."""
+NAMING_JOBS = (
+    "job",
+    *(kind for kind, forms in BUILT_IN.named.items() if "job:<key>" in forms),
+)
+"""The kinds whose artifact a job's success is."""
 
 
-def names_of_job(job_id: str, number: int) -> tuple[str, ...]:
-    """The artifacts that a job's success is."""
-    keys = (job_id, number)
-    return (f"job:{job_id}", *(f"{kind}:{key}" for kind in NAMING_JOBS for key in keys))
+def names_of_job(job_id: str, number: int, kinds: Collection[str] = NAMING_JOBS) -> list[str]:
+    """The artifacts of some kinds that a job's success is."""
+    return [f"{kind}:{key}" for kind in kinds for key in (job_id, number)]
 
 
 def _without_control_characters(text: str) -> str:

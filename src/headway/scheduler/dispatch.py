@@ -32,7 +32,7 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     note_limited(tx, picked.limited)
     if picked.skipped:
         dedup.skip(scheduler, tx, chronicle, picked.skipped)
-    freed = {lock.key for one in picked.chosen for lock in one.job.terms.locks}
+    freed = {lock.key for one in picked.chosen if one.job.gated for lock in one.job.terms.locks}
     if picked.refused or freed:
         settle.settle(scheduler, tx, chronicle, admit=picked.refused, freed=freed)
     chronicle.write()

@@ -97,7 +97,7 @@ def _producers(tx: Transaction, found: Sequence[JobRecord]) -> list[tuple[str, C
     makers = {(row["artifact"], row["chain"]) for row in rows if row["chain"] > 0}
     for name in names:
         kind, _, job = name.partition(":")
-        if kind == "job" or kind in artifacts.NAMING_JOBS:
+        if kind in artifacts.NAMING_JOBS:
             with contextlib.suppress(errors.NotFound):
                 makers.add((name, abs(jobs.read_one(tx, job).chain)))
     ends = jobs.chain_ends(tx, {chain for _, chain in makers})

@@ -5,6 +5,7 @@ Kept in memory only, for the metrics of this process; the database holds everyth
 
 import bisect
 import threading
+from collections import Counter
 from collections.abc import Sequence
 
 BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600)
@@ -22,8 +23,8 @@ class Histogram:
         """Some more, in seconds; a clock that was set back makes no time negative."""
         with self._lock:
             counts = self.counts.setdefault(label, [0] * (len(BUCKETS_S) + 1))
-            for seconds in spans:
-                counts[bisect.bisect_left(BUCKETS_S, seconds)] += 1
+            for seconds, times in Counter(spans).items():
+                counts[bisect.bisect_left(BUCKETS_S, seconds)] += times
             self.sums[label] = self.sums.get(label, 0.0) + max(0.0, sum(spans))
 
     def cumulative(self, label: str) -> list[tuple[str, float]]:

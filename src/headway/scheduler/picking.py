@@ -108,9 +108,11 @@ class Picker:
 
     def _fits(self, uses: Mapping[str, int]) -> bool:
         """Whether a job fits beside those that were taken before it."""
-        return all(
-            (left := self._left[name]) is None or amount <= left for name, amount in uses.items()
-        )
+        for name, amount in uses.items():
+            left = self._left[name]
+            if left is not None and amount > left:
+                return False
+        return True
 
     def _uses_of(self, candidate: Candidate) -> Mapping[str, int]:
         """What a job of this lane uses of the limits that are defined."""

@@ -225,7 +225,7 @@ def _create_missing_retries(scheduler: Scheduler, tx: Transaction, numbers: Sequ
         tx.do(
             "set_retry_state",
             number=record.number,
-            retry_state=settle.retry_state(record.status, decision),
+            retry_state=settle.retry_state(decision),
         )
         if isinstance(decision, retries.RetryAt):
             created.append(retry_job(scheduler, tx, record, decision.moment))

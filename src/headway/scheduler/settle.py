@@ -53,7 +53,7 @@ def settle(
         if ended:
             more, stopped = _consequences(scheduler, tx, chronicle, ended)
             waiting |= more
-            freed |= lock_lines.keys_of(one.record for one in ended)
+            freed |= lock_lines.keys_of(one.record for one in ended if one.record.gated)
         gone = {one.record.number for one in stopped}
         found = look_at_gates(scheduler, tx, waiting - gone, chronicle)
         ended = [*stopped, *(_blocked(one) for one in found.blocked)]
@@ -81,11 +81,12 @@ def _consequences(
     """Jobs whose gates must be looked at again, and jobs that end because of these."""
     if tx.beside and any(_touches_others(one.record) for one in ended):
         tx.alone()
-    decisions = {one.record.number: _decide(scheduler, tx, one) for one in ended}
+    failed = [one for one in ended if one.status in states.RETRYABLE]
+    decisions = {one.record.number: _decide(scheduler, tx, one) for one in failed}
     _record_ends(tx, chronicle, ended, decisions)
     retried = [
         (one.record, decision.moment)
-        for one in ended
+        for one in failed
         if isinstance(decision := decisions[one.record.number], retries.RetryAt)
     ]
     retried.sort(key=lambda one: one[0].order)
@@ -110,8 +111,6 @@ def _touches_others(record: JobRecord) -> bool:
 
 
 def _decide(scheduler: Scheduler, tx: Transaction, one: Ended) -> retries.Decision:
-    if one.status not in states.RETRYABLE:
-        return retries.LeaveAlone()
     return retries.decide(
         one.record.terms.retry_policy,
         attempt=one.record.attempt,
@@ -127,20 +126,21 @@ def _record_ends(
     ended: Sequence[Ended],
     decisions: dict[int, retries.Decision],
 ) -> None:
-    jobs.end(tx, [(one.record.number, _end(one, decisions[one.record.number])) for one in ended])
+    numbers = [one.record.number for one in ended]
+    jobs.end(tx, [(n, _end(one, decisions.get(n))) for n, one in zip(numbers, ended, strict=True)])
     chronicle.add_all(events.FINISHED, {one.record.number: _facts_of(one) for one in ended})
     watching = [one.record.number for one in ended if one.record.gated]
     if watching:
         tx.do("remove_watches", numbers=records.listed(watching))
 
 
-def _end(one: Ended, decision: retries.Decision) -> jobs.End:
+def _end(one: Ended, decision: retries.Decision | None) -> jobs.End:
     record, reason = one.record, one.reason
     states.check(record.number, record.status, one.status)
     return jobs.End(
         one.status,
         one.exit_code,
-        retry_state(one.status, decision),
+        retry_state(decision),
         one.progress,
         reason.kind if reason else None,
         reason.detail if reason else None,
@@ -149,13 +149,13 @@ def _end(one: Ended, decision: retries.Decision) -> jobs.End:
     )
 
 
-def retry_state(status: JobStatus, decision: retries.Decision) -> RetryState:
-    """The decision as it is kept with the job."""
+def retry_state(decision: retries.Decision | None) -> RetryState:
+    """The decision as it is kept with the job; without a failure there is none."""
+    if decision is None:
+        return RetryState.NONE
     if isinstance(decision, retries.RetryAt):
         return RetryState.SCHEDULED
-    if isinstance(decision, retries.GiveUp):
-        return RetryState.EXHAUSTED
-    return RetryState.SUPPRESSED if status in states.RETRYABLE else RetryState.NONE
+    return RetryState.EXHAUSTED if isinstance(decision, retries.GiveUp) else RetryState.SUPPRESSED
 
 
 def _facts_of(one: Ended) -> dict[str, Any]:
@@ -196,28 +196,24 @@ def _meet(tx: Transaction, chains: list[int], status: JobStatus) -> set[int]:
 
 def _tell_consumers(tx: Transaction, final: Sequence[Ended]) -> set[int]:
     """Set or remove the markers of what was made, and wake those who need it."""
-    made = [
-        name for one in final if one.status in states.SUCCESS for name in one.record.terms.produces
-    ]
-    lost = [
-        name for one in final if one.status in states.FAILURE for name in one.record.terms.produces
-    ]
-    tx.many("put_marker", _markers(tx, final))
-    ran = [one for one in final if one.status in states.FAILURE and one.run_id is not None]
+    makers = [one for one in final if one.record.terms.produces]
+    tx.many("put_marker", _markers(tx, makers))
+    ran = [one for one in makers if one.status in states.FAILURE and one.run_id is not None]
     gone = [name for one in ran for name in one.record.terms.produces if name.startswith(MARKER)]
     if gone:
         tx.do("remove_markers", artifacts=records.listed(gone))
-    names = [*made, *lost, *_names(tx, final)]
-    rows = tx.rows("waiting_consumers", artifacts=records.listed(names))
+    made = [name for one in makers for name in one.record.terms.produces]
+    names = [*made, *_names(tx, final)]
+    rows = tx.rows("waiting_consumers", artifacts=records.listed(names)) if names else ()
     # Whoever found a marker there and has not started finds it gone.
     found_it = tx.rows("consumers", artifacts=records.listed(gone)) if gone else ()
     return {row["job_number"] for row in (*rows, *found_it)}
 
 
-def _markers(tx: Transaction, final: Sequence[Ended]) -> Iterable[dict[str, Any]]:
+def _markers(tx: Transaction, makers: Sequence[Ended]) -> Iterable[dict[str, Any]]:
     return [
         {"artifact": name, "job_number": one.record.number, "created_at": tx.now_ms}
-        for one in final
+        for one in makers
         if one.status is states.SUCCEEDED
         for name in one.record.terms.produces
         if name.startswith(MARKER)
@@ -225,14 +221,15 @@ def _markers(tx: Transaction, final: Sequence[Ended]) -> Iterable[dict[str, Any]
 
 
 def _names(tx: Transaction, final: Sequence[Ended]) -> list[str]:
-    """The artifacts that the success of these jobs is, under any name of their chain."""
+    """The artifacts that the success of these jobs is, if anybody needs such, under any name."""
+    kinds = {row["kind"] for row in tx.rows("needs_that_name_jobs", kinds=_NAMING_JOBS)}
+    if not kinds:
+        return []
     own = {one.record.job_id: one.record.number for one in final}
     chains = {one.record.chain for one in final if _has_other_links(one.record)}
     links = tx.rows("chain_links", chains=records.with_history(chains)) if chains else ()
     ids = own | {row["job_id"]: row["number"] for row in links}
-    if not tx.rows("needs_that_name_jobs", kinds=_NAMING_JOBS):
-        return [f"job:{job_id}" for job_id in ids]
-    return [name for one in ids.items() for name in artifacts.names_of_job(*one)]
+    return [name for one in ids.items() for name in artifacts.names_of_job(*one, kinds)]
 
 
 def _has_other_links(record: JobRecord) -> bool:
@@ -244,7 +241,8 @@ _NAMING_JOBS = records.listed(artifacts.NAMING_JOBS)
 
 def _free_locks(tx: Transaction, ended: Sequence[Ended]) -> None:
     """Let go of locks, and of places in their lines."""
-    numbers = [one.record.number for one in ended if one.record.terms.locks]
+    gated = [one.record for one in ended if one.record.gated]
+    numbers = [record.number for record in gated if record.terms.locks]
     if numbers:
         tx.rows("free_locks", numbers=records.listed(numbers))
         lock_lines.leave(tx, numbers)

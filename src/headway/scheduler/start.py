@@ -1,6 +1,6 @@
 """Starting jobs: status, lease and open run in one go, or none of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -51,21 +51,24 @@ def start(
         started_at=tx.now_ms,
     )
     tx.put("open_runs", numbers=numbers, ttl_ms=int(ttl_s * 1000))
-    spans = _grant(tx, chosen, int(ttl_s * 1000))
+    timeouts = [one.job.terms.timeout_s for one in chosen]
+    ends = _grant(tx, run_ids, timeouts, int(ttl_s * 1000))
     worker_id = request.worker_id
     chronicle.add_all(
         events.STARTED,
         {number: {"run_id": run_id, "worker_id": worker_id} for number, run_id in run_ids.items()},
     )
     _observe(scheduler, tx, chosen)
-    tx.many("take_lock", [lock for one in chosen for lock in _locks(tx, one)])
-    lock_lines.leave(tx, [one.job.number for one in chosen if one.job.terms.locks])
+    gated = [one for one in chosen if one.job.gated]
+    tx.many("take_lock", [lock for one in gated for lock in _locks(tx, one)])
+    lock_lines.leave(tx, [one.job.number for one in gated if one.job.terms.locks])
     limits.count_rates(tx, scheduler.concurrency, [(one.job.number, one.lane) for one in chosen])
     bodies = params_of(tx, [one.job.payload_id for one in chosen])
     return [
         _started(
             one,
             bodies[one.job.payload_id],
+            timeout_s,
             Lease(
                 lease_id=run_ids[one.job.number],
                 job_id=one.job.job_id,
@@ -73,28 +76,28 @@ def start(
                 cost_units=one.lane.cost_units,
                 ttl_s=ttl_s,
                 granted_at=tx.now,
-                expires_at=spans[one.job.terms.timeout_s],
+                expires_at=ends[timeout_s],
                 state=LeaseState.ACTIVE,
             ),
         )
-        for one in chosen
+        for one, timeout_s in zip(chosen, timeouts, strict=True)
     ]
 
 
 def _grant(
-    tx: Transaction, chosen: "Sequence[Candidate]", ttl_ms: int
+    tx: Transaction, numbers: Iterable[int], timeouts: Iterable[float | None], ttl_ms: int
 ) -> dict[float | None, datetime]:
-    """Write the leases; answers when they end, by the time-out of their jobs."""
+    """Write the leases of these jobs; answers when they end, by the time-out."""
     by_timeout: dict[float | None, list[int]] = {}
-    for one in chosen:
-        by_timeout.setdefault(one.job.terms.timeout_s, []).append(one.job.number)
+    for number, timeout_s in zip(numbers, timeouts, strict=True):
+        by_timeout.setdefault(timeout_s, []).append(number)
     ends = {}
-    for timeout_s, numbers in by_timeout.items():
+    for timeout_s, alike in by_timeout.items():
         deadline = None if timeout_s is None else tx.now_ms + int(timeout_s * 1000)
         expires_at = leases.expires_at(tx.now_ms, ttl_ms, deadline)
         tx.put(
             "grant_leases",
-            numbers=records.listed(numbers),
+            numbers=records.listed(alike),
             ttl_ms=ttl_ms,
             expires_at=expires_at,
             deadline=deadline,
@@ -145,7 +148,9 @@ def claim(
         chronicle.add(events.CLAIMED, one.job.number, {"worker_id": request.worker_id})
     bodies = params_of(tx, [one.job.payload_id for one in chosen])
     tx.due_at(expires)
-    started = [_started(one, bodies[one.job.payload_id], None) for one in chosen]
+    started = [
+        _started(one, bodies[one.job.payload_id], one.job.terms.timeout_s, None) for one in chosen
+    ]
     return [msgspec.structs.replace(one, claim_expires_at=expires) for one in started]
 
 
@@ -171,13 +176,15 @@ def _locks(tx: Transaction, one: "Candidate") -> list[dict[str, Any]]:
     ]
 
 
-def _started(one: "Candidate", params: str, lease: Lease | None) -> Started:
+def _started(
+    one: "Candidate", params: str, timeout_s: float | None, lease: Lease | None
+) -> Started:
     return Started(
         number=one.job.number,
         job_id=one.job.job_id,
         job_type=one.lane.job_type,
         attempt=one.job.attempt,
         params=params,
-        timeout_s=one.job.terms.timeout_s,
+        timeout_s=timeout_s,
         lease=lease,
     )

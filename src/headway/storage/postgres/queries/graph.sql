@@ -72,8 +72,8 @@ SELECT DISTINCT n.job_number FROM needs n JOIN jobs j ON j.number = n.job_number
 WHERE n.artifact = ANY (CAST(:artifacts AS text[])) AND j.status = 'WAITING_ON_DEPS';
 
 -- name: needs_that_name_jobs
--- Whether anybody needs an artifact of these kinds, which name jobs. The semicolon follows the colon.
-SELECT 1 AS one FROM unnest(CAST(:kinds AS text[])) k (value)
+-- Of which of these kinds, which name jobs, anybody needs an artifact. The semicolon follows the colon.
+SELECT k.value AS kind FROM unnest(CAST(:kinds AS text[])) k (value)
 WHERE EXISTS (SELECT 1 FROM needs WHERE artifact >= k.value || ':' AND artifact < k.value || ';');
 
 -- name: consumers

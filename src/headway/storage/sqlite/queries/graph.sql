@@ -71,8 +71,8 @@ SELECT DISTINCT n.job_number FROM needs n JOIN jobs j ON j.number = n.job_number
 WHERE n.artifact IN (SELECT value FROM json_each(:artifacts)) AND j.status = 'WAITING_ON_DEPS';
 
 -- name: needs_that_name_jobs
--- Whether anybody needs an artifact of these kinds, which name jobs. The semicolon follows the colon.
-SELECT 1 AS one FROM json_each(:kinds) k
+-- Of which of these kinds, which name jobs, anybody needs an artifact. The semicolon follows the colon.
+SELECT k.value AS kind FROM json_each(:kinds) k
 WHERE EXISTS (SELECT 1 FROM needs WHERE artifact >= k.value || ':' AND artifact < k.value || ';');
 
 -- name: consumers
