@@ -19,6 +19,7 @@ from headway.scheduler import submit as submitting
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
 from headway.storage import events, jobs
+from headway.storage.store import Store
 from headway.storage.transaction import Manner
 
 WORKER = "worker-1"
@@ -43,6 +44,14 @@ class MovableClock:
         """Go to a moment."""
         self._moment = moment
         return moment
+
+
+def in_queue(store: Store) -> list[tuple[int, int]]:
+    """Number and position of the waiting jobs, in the order in which they would go."""
+    order = "ORDER BY priority DESC, position, number"
+    sql = f"SELECT number, position FROM jobs WHERE phase = 0 {order}"
+    rows = store.read(lambda tx: tx.select(sql, {}))
+    return [(row["number"], row["position"]) for row in rows]
 
 
 def submit(scheduler: Scheduler, job_type: str | None = "work", **fields: Any) -> Job:

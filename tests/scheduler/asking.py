@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from tests.helpers import WORKER
+from tests.helpers import WORKER, in_queue
 
 from headway.domain.answers import GateRow, GateState, Graph, RewindReport, Why
 from headway.domain.jobs import Job
@@ -68,8 +68,7 @@ def rewound(scheduler: Scheduler, reference: str | int, *, force: bool = False) 
 
 def queue_order(scheduler: Scheduler) -> list[int]:
     """The waiting jobs in the order in which they would go."""
-    rows = scheduler.store.read(lambda tx: tx.rows("queue_from", count=1000, skip=0))
-    return [row["number"] for row in rows]
+    return [number for number, _ in in_queue(scheduler.store)]
 
 
 def keep_time(scheduler: Scheduler) -> None:

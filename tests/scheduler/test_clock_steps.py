@@ -9,7 +9,15 @@ from tests.servers import wait_for
 
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import clock_steps, direct, limit_control, schedules, templates, timekeeper
+from headway.scheduler import (
+    clock_steps,
+    direct,
+    leases,
+    limit_control,
+    schedules,
+    templates,
+    timekeeper,
+)
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.schedules import ScheduleRequest
 from headway.scheduler.start import Started
@@ -33,9 +41,9 @@ def step(scheduler: Scheduler, clock: MovableClock, seconds: float) -> datetime:
 
 
 def expires_at(scheduler: Scheduler, started: Started) -> datetime:
-    row = scheduler.store.read(lambda tx: tx.row("lease_of_job", number=started.number))
-    assert row is not None
-    return datetime.fromtimestamp(row["expires_at"] / 1000, UTC)
+    assert started.lease is not None
+    lease_id = started.lease.lease_id
+    return scheduler.store.read(lambda tx: leases.view(tx, lease_id)).expires_at
 
 
 def test_a_clock_that_goes_as_time_passes_was_not_set(clock: MovableClock) -> None:

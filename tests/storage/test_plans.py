@@ -2,11 +2,22 @@
 
 import re
 import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.helpers import MovableClock, claim, finish
+from tests.storage.conftest import open_database, scheduler_on
 
-from headway.storage import queries
+import headway
+from headway.domain.requests import BatchJobRequest
+from headway.scheduler import submit
+from headway.storage import postgres, queries
+from headway.storage.postgres.connection import connect
+from headway.storage.postgres.statements import named
 from headway.storage.sqlite.connection import PACKAGE
+from headway.storage.store import Store
 
 GROWING = "jobs|runs|events|payloads|tags|dependencies|needs|produces|lock_waiters|deliveries"
 
@@ -18,6 +29,7 @@ LOCKS = ["holders", "free_locks", "leave_lines", "open_lines", "heads_of_line", 
 ADMIT = ["admit_jobs", "chain_links", "remove_watches"]
 WHY = ["waits_on", "consumers", "producers", "dependencies_of"]
 SUBMIT = ["jobs_by_idempotency_key", "active_job_by_unique_key", "job_numbers_by_id"]
+HOLD = ["hold_ready_jobs", "hold_jobs", "active_jobs_of_schedule", "leases_by_id"]
 TIME = ["next_due_job", "due_jobs", "next_lease_expiry", "next_claim_expiry", "next_due_schedule"]
 
 
@@ -40,3 +52,66 @@ def test_no_table_that_grows_is_read_as_a_whole(schema: sqlite3.Connection, name
     steps = [row[3] for row in plan]
     assert steps
     assert not [step for step in steps if re.match(rf"SCAN ({GROWING})\b", step)]
+
+
+def test_on_postgresql_no_plan_reads_all_jobs_before_or_after_statistics(
+    empty_postgres: str, tmp_path: Path
+) -> None:
+    clock = MovableClock()
+    database = open_database(empty_postgres, clock)
+    database.migrate()
+    store = Store(database)
+    try:
+        _fill(store, clock, tmp_path)
+        with connect(empty_postgres) as raw:
+            fresh = _reading_everything(raw)
+            raw.execute("ANALYZE")
+            assert (fresh, _reading_everything(raw)) == ({}, {})
+    finally:
+        store.close()
+
+
+def _fill(store: Store, clock: MovableClock, folder: Path) -> None:
+    """Jobs of every kind: ready, ended, running, behind others, and in line for a lock."""
+    scheduler = scheduler_on(store, clock, folder)
+    wanted = [
+        *(BatchJobRequest(job_type="plain", ref=str(n)) for n in range(1000)),
+        *(
+            BatchJobRequest(job_type="plain", after=(f"ref:{n}", f"ref:{n + 1}"))
+            for n in range(500)
+        ),
+        *(BatchJobRequest(job_type="plain", locks=("a",), params={"n": 1}) for _ in range(200)),
+    ]
+    store.write(lambda tx: submit.submit_all(scheduler, tx, wanted))
+    for _ in range(3):
+        finish(scheduler, claim(scheduler, 80)[2:])
+
+
+def _reading_everything(raw: Any) -> dict[str, str]:
+    """Queries that go through an index or a table without looking for something."""
+    lists = (*CLAIM[1:], *FINISH, *CONSEQUENCES, *LOCKS, *ADMIT, *WHY, *SUBMIT, *HOLD)
+    found = {}
+    for name in lists:
+        question = b"EXPLAIN (GENERIC_PLAN, FORMAT JSON) " + named(name).numbered
+        (plan,) = raw.execute(question).fetchone()[0]
+        for node in _nodes(plan["Plan"]):
+            reads = str(node.get("Relation Name", node.get("Index Name", "")))
+            if re.match(GROWING, reads) and not node.keys() & {"Index Cond", "Recheck Cond"}:
+                found[name] = f"{node['Node Type']} of {reads}"
+    return found
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every step that reads or looks, from the top down."""
+    if plan["Node Type"].endswith("Scan") and plan["Node Type"] != "Function Scan":
+        yield plan
+    for inner in plan.get("Plans", ()):
+        yield from _nodes(inner)
+
+
+def test_every_named_query_is_used_and_stands_in_both_dialects() -> None:
+    ours = queries.load(PACKAGE).keys()
+    assert ours == queries.load(postgres.__name__).keys()
+    folder = Path(headway.__file__).parent
+    code = "".join(file.read_text() for file in folder.rglob("*.py"))
+    assert [name for name in ours if f'"{name}"' not in code] == []

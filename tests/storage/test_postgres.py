@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.helpers import MovableClock, claim, submit
+from tests.helpers import MovableClock, claim, in_queue, submit
 from tests.storage.conftest import scheduler_on
 
 import headway
@@ -156,7 +156,7 @@ def test_a_job_is_submitted_in_the_transaction_of_somebody_else(
         for keep in (False, True):
             tx = Transaction(BorrowedConnection(connection), clock.now())
             submitting.submit_in(scheduler, tx, request)
-            assert store.read(lambda tx: tx.rows("queue_from", count=9, skip=0)) == []
+            assert in_queue(store) == []
             if keep:
                 connection.commit()
             else:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 
-from tests.helpers import MovableClock, claim, finish, submit
+from tests.helpers import MovableClock, claim, finish, in_queue, submit
 from tests.storage.conftest import OpenStore, open_database, scheduler_on
 
 from headway.storage.store import Store
@@ -21,10 +21,9 @@ JOBS = 10
 def test_what_many_processes_submit_at_once_is_all_there(store: Store, url: str) -> None:
     problems = _in_processes(_submit_much, url)
     assert problems == []
-    found = store.read(lambda tx: tx.rows("queue_from", count=10_000, skip=0))
-    numbers = [row["number"] for row in found]
-    assert sorted(numbers) == list(range(1, PROCESSES * THREADS * JOBS + 1))
-    assert len({row["position"] for row in found}) == len(found)
+    found = in_queue(store)
+    assert sorted(number for number, _ in found) == list(range(1, PROCESSES * THREADS * JOBS + 1))
+    assert len({position for _, position in found}) == len(found)
 
 
 def test_what_many_processes_claim_at_once_runs_once(

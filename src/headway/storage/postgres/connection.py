@@ -38,11 +38,11 @@ _CONNECTING = {
     "keepalives_interval": 10,
     "keepalives_count": 3,
 }
-# Every query here goes by an index. Left alone, PostgreSQL plans for the statistics of a moment,
-# keeps the plan, and reads whole tables once they have grown.
+# Every query here goes by an index, in its order. Left alone, PostgreSQL plans for what it knows at
+# a moment, keeps the plan, and reads whole tables or sorts whole queues once they have grown.
 _PLANNING = b"""
 SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
-SET plan_cache_mode = force_generic_plan; SET jit = off
+SET enable_bitmapscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off
 """
 
 
@@ -99,6 +99,9 @@ class PostgresConnection:
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a query that was put together from filters."""
         return self._execute(statement(sql), params).fetchall()
+
+    def expect(self, name: str, params: Mapping[str, Any]) -> None:
+        """Each query is asked when it is read."""
 
     def run(self, name: str, params: Mapping[str, Any]) -> int:
         """Run a statement; answers how many rows it touched."""

@@ -43,13 +43,18 @@ WHERE job_number = ANY (CAST(:numbers AS bigint[])) ORDER BY job_number, chain;
 
 -- name: waits_on
 -- Those of some jobs that wait for others, and all before them that do, over any number of steps.
+-- OFFSET 0 keeps PostgreSQL from reading everything in each step.
 WITH RECURSIVE found (number) AS (
     SELECT number FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[]))
     AND (status = 'WAITING_ON_DEPS' OR due_at IS NOT NULL)
     UNION
-    SELECT j.number FROM found f JOIN dependencies d ON d.job_number = f.number AND d.met = 0
-    JOIN jobs j ON (j.number = d.chain OR (j.chain = d.chain AND j.retry_of IS NOT NULL))
-    AND (j.status = 'WAITING_ON_DEPS' OR j.due_at IS NOT NULL)
+    SELECT j.number FROM found f
+    CROSS JOIN LATERAL (SELECT chain FROM dependencies WHERE job_number = f.number AND met = 0 OFFSET 0) d
+    CROSS JOIN LATERAL (
+        SELECT number, status, due_at FROM jobs WHERE number = d.chain
+        UNION ALL
+        SELECT number, status, due_at FROM jobs WHERE chain = d.chain AND retry_of IS NOT NULL OFFSET 0) j
+    WHERE j.status = 'WAITING_ON_DEPS' OR j.due_at IS NOT NULL
 )
 SELECT j.number, j.gated FROM found f JOIN jobs j ON j.number = f.number LIMIT :count;
 
@@ -84,10 +89,6 @@ SELECT DISTINCT job_number, artifact FROM needs WHERE artifact = ANY (CAST(:arti
 -- Jobs that make one of these artifacts.
 SELECT p.artifact, j.number, j.job_id, j.chain FROM produces p JOIN jobs j ON j.number = p.job_number
 WHERE p.artifact = ANY (CAST(:artifacts AS text[])) ORDER BY j.number;
-
--- name: artifacts_of
--- What some jobs make.
-SELECT artifact, job_number FROM produces WHERE job_number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: put_marker
 -- A custom artifact is there.

@@ -92,17 +92,10 @@ WHERE number = :number;
 
 -- name: admit_jobs
 -- Where waiting jobs stand now, and why.
-UPDATE jobs SET status = r.status, due_at = r.due_at, wait_kind = r.wait_kind, wait_detail = r.wait_detail,
-    waited_on = r.waited_on, queued_at = coalesce(jobs.queued_at, r.queued_at), claim_expires_at = NULL,
+UPDATE jobs SET status = :status, due_at = :due_at, wait_kind = :wait_kind, wait_detail = :wait_detail,
+    waited_on = :waited_on, queued_at = coalesce(queued_at, CAST(:queued_at AS bigint)), claim_expires_at = NULL,
     worker_id = NULL, limited_since = NULL
-FROM json_to_recordset(CAST(:rows AS json)) AS r (
-    numbers text, status text, due_at bigint, wait_kind text, wait_detail text, waited_on text, queued_at bigint),
-    json_array_elements_text(CAST(r.numbers AS json)) AS n
-WHERE jobs.number = CAST(n AS bigint);
-
--- name: set_open_deps
--- How many dependencies are not met.
-UPDATE jobs SET open_deps = :open_deps WHERE number = :number;
+WHERE number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: set_approval
 -- What a person said.
@@ -129,12 +122,12 @@ AND (priority < :priority OR position > :position OR (position = :position AND n
 ORDER BY priority DESC, position, number LIMIT :count;
 
 -- name: hold_ready_jobs
--- Those of these jobs that may start and that nobody else is about to take. Found by number first:
--- PostgreSQL would rather read every job that is ready.
-SELECT number FROM (
+-- Those of these jobs that may start and that nobody else is about to take. In one step, PostgreSQL
+-- would read every job that is ready, and look for the numbers among them.
+WITH held AS MATERIALIZED (
     SELECT number, status, due_at FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[]))
-    FOR NO KEY UPDATE SKIP LOCKED) held
-WHERE status = 'QUEUED' AND due_at IS NULL;
+    FOR NO KEY UPDATE SKIP LOCKED)
+SELECT number FROM held WHERE status = 'QUEUED' AND due_at IS NULL;
 
 -- name: hold_jobs
 -- Wait until nobody else changes these jobs. All who do this go by number, so nobody waits in a circle.
@@ -145,7 +138,7 @@ FOR NO KEY UPDATE;
 -- Jobs that a full limit has kept waiting since before a moment, the longest first.
 SELECT number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, generation, gated,
     dedup_key, created_at, queued_at, limited_since, waited_on
-FROM jobs WHERE limited_since <= :before AND finished_at IS NULL ORDER BY limited_since, number LIMIT :count;
+FROM jobs WHERE limited_since <= :before ORDER BY limited_since, number LIMIT :count;
 
 -- name: note_waited_on
 -- A claimed job was denied its lease for another reason than before.
@@ -169,15 +162,12 @@ WHERE number = :number;
 
 -- name: end_jobs
 -- These jobs have ended in the same way.
-UPDATE jobs SET status = r.status, finished_at = r.finished_at, exit_code = r.exit_code,
-    retry_state = r.retry_state, progress = coalesce(r.progress, jobs.progress), wait_kind = r.wait_kind,
-    wait_detail = r.wait_detail, due_at = NULL, claim_expires_at = NULL, limited_since = NULL,
-    started_at = coalesce(jobs.started_at, r.started_at), run_id = coalesce(r.run_id, jobs.run_id)
-FROM json_to_recordset(CAST(:rows AS json)) AS r (
-    numbers text, status text, finished_at bigint, exit_code bigint, retry_state text, progress text,
-    wait_kind text, wait_detail text, started_at bigint, run_id text),
-    json_array_elements_text(CAST(r.numbers AS json)) AS n
-WHERE jobs.number = CAST(n AS bigint);
+UPDATE jobs SET status = :status, finished_at = :finished_at, exit_code = :exit_code,
+    retry_state = :retry_state, progress = coalesce(CAST(:progress AS text), progress), wait_kind = :wait_kind,
+    wait_detail = :wait_detail, due_at = NULL, claim_expires_at = NULL, limited_since = NULL,
+    started_at = coalesce(started_at, CAST(:started_at AS bigint)),
+    run_id = coalesce(CAST(:run_id AS text), run_id)
+WHERE number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: request_cancel
 -- A running job is to end.
@@ -226,24 +216,6 @@ ORDER BY number LIMIT :count;
 -- Failures for which nobody decided whether to try again.
 SELECT number FROM jobs WHERE (status = 'FAILED' OR status = 'TIMEOUT') AND retry_state = 'none'
 AND number > :after ORDER BY number LIMIT :count;
-
--- name: retry_of_job
--- The jobs that try this one again.
-SELECT number FROM jobs WHERE retry_of = :number AND chain = :chain;
-
--- name: rank_in_queue
--- How many jobs of the queue stand before this one, counted up to a bound.
-SELECT count(*) AS ahead FROM (
-    SELECT 1 FROM jobs
-    WHERE phase = 0
-    AND (priority > :priority OR (priority = :priority AND (position < :position OR (position = :position AND number < :number))))
-    LIMIT :bound) before;
-
--- name: queue_from
--- A stretch of the queue in dispatch order.
-SELECT number, priority, position FROM jobs
-WHERE phase = 0
-ORDER BY priority DESC, position, number LIMIT :count OFFSET :skip;
 
 -- name: band
 -- The waiting jobs of one priority in order.
@@ -304,8 +276,8 @@ UPDATE jobs SET generation = generation + 1, status = 'QUEUED', attempt = 0, sch
 WHERE number = :number;
 
 -- name: active_jobs_of_schedule
--- Whether a job of this schedule is still active.
-SELECT number FROM jobs WHERE schedule_id = :schedule_id AND finished_at IS NULL LIMIT 1;
+-- Whether a job of this schedule is still active. For finished_at, PostgreSQL would read all active jobs.
+SELECT number FROM jobs WHERE schedule_id = :schedule_id AND phase < 3 LIMIT 1;
 
 -- name: payloads
 -- Some params.

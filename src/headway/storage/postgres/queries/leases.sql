@@ -23,10 +23,6 @@ SELECT le.*, j.cancel, j.job_id, l.cost_units FROM leases le JOIN jobs j ON j.nu
 JOIN lanes l ON l.lane_id = le.lane_id
 WHERE le.lease_id = ANY (CAST(:lease_ids AS text[]));
 
--- name: lease_of_job
--- The live lease of a job.
-SELECT * FROM leases WHERE job_number = :number;
-
 -- name: ended_lease
 -- A lease that is over, as its run remembers it.
 SELECT r.run_id AS lease_id, j.job_id, r.worker_id, l.cost_units, r.ttl_ms, r.started_at AS granted_at,
@@ -51,7 +47,8 @@ SELECT (SELECT expires_at FROM leases ORDER BY expires_at LIMIT 1) AS at;
 
 -- name: used_by_lane
 -- How many live leases each lane has: what is used of every limit follows from it.
-SELECT lane_id, count(*) AS count FROM leases GROUP BY lane_id;
+SELECT l.*, u.count FROM (SELECT lane_id, count(*) AS count FROM leases GROUP BY lane_id) u
+JOIN lanes l USING (lane_id);
 
 -- name: live_leases
 -- Every live lease with its job and lane.

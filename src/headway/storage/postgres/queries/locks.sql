@@ -59,12 +59,13 @@ SELECT key FROM found WHERE key IS NOT NULL;
 
 -- name: heads_of_line
 -- The first of a line in one lane; of those who wait, the first for whom every other lock is free too.
+-- Here and below, OFFSET 0 keeps PostgreSQL from reading all lines at once to look each job up.
 SELECT w.job_number, w.priority, w.position FROM lock_waiters w
 WHERE w.key = :key AND w.mode = :mode AND w.standing = :standing AND w.lane_id = :lane_id
 AND w.job_number <> ALL (CAST(:tried AS bigint[]))
 AND (w.standing = 0 OR NOT EXISTS (
     SELECT 1 FROM lock_waiters o JOIN locks l ON l.key = o.key WHERE o.job_number = w.job_number
-    AND (l.mode = 'exclusive' OR o.mode = 'exclusive')))
+    AND (l.mode = 'exclusive' OR o.mode = 'exclusive') OFFSET 0))
 ORDER BY w.priority DESC, w.position, w.job_number LIMIT :count;
 
 -- name: first_exclusives
@@ -81,13 +82,13 @@ WITH RECURSIVE lines (key, standing, lane_id) AS (
     FROM lines WHERE lines.lane_id IS NOT NULL
 )
 SELECT w.key, w.standing, w.lane_id, w.job_number, w.priority, w.position, j.job_id
-FROM lines JOIN lock_waiters w ON w.key = lines.key AND w.job_number = (
-    SELECT v.job_number FROM lock_waiters v
+FROM lines CROSS JOIN LATERAL (
+    SELECT v.* FROM lock_waiters v
     WHERE v.key = lines.key AND v.mode = 'exclusive' AND v.standing = lines.standing
     AND v.lane_id = lines.lane_id AND (v.standing <> 1 OR EXISTS (
         SELECT 1 FROM lock_waiters o JOIN locks l ON l.key = o.key WHERE o.job_number = v.job_number
-        AND (l.mode = 'exclusive' OR o.mode = 'exclusive')))
-    ORDER BY v.priority DESC, v.position, v.job_number LIMIT 1)
+        AND (l.mode = 'exclusive' OR o.mode = 'exclusive') OFFSET 0))
+    ORDER BY v.priority DESC, v.position, v.job_number LIMIT 1) w
 JOIN jobs j ON j.number = w.job_number;
 
 -- name: count_lock_waiters

@@ -84,10 +84,6 @@ SELECT DISTINCT job_number, artifact FROM needs WHERE artifact IN (SELECT value 
 SELECT p.artifact, j.number, j.job_id, j.chain FROM produces p JOIN jobs j ON j.number = p.job_number
 WHERE p.artifact IN (SELECT value FROM json_each(:artifacts)) ORDER BY j.number;
 
--- name: artifacts_of
--- What some jobs make.
-SELECT artifact, job_number FROM produces WHERE job_number IN (SELECT value FROM json_each(:numbers));
-
 -- name: put_marker
 -- A custom artifact is there.
 INSERT INTO markers (artifact, job_number, created_at) VALUES (:artifact, :job_number, :created_at)

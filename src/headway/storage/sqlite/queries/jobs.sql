@@ -98,10 +98,6 @@ UPDATE jobs SET status = :status, due_at = :due_at, wait_kind = :wait_kind, wait
     worker_id = NULL, limited_since = NULL
 WHERE number IN (SELECT value FROM json_each(:numbers));
 
--- name: set_open_deps
--- How many dependencies are not met.
-UPDATE jobs SET open_deps = :open_deps WHERE number = :number;
-
 -- name: set_approval
 -- What a person said.
 UPDATE jobs SET approval = :approval WHERE number = :number;
@@ -138,7 +134,7 @@ SELECT number FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers)) 
 -- Jobs that a full limit has kept waiting since before a moment, the longest first.
 SELECT number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, generation, gated,
     dedup_key, created_at, queued_at, limited_since, waited_on
-FROM jobs WHERE limited_since <= :before AND finished_at IS NULL ORDER BY limited_since, number LIMIT :count;
+FROM jobs WHERE limited_since <= :before ORDER BY limited_since, number LIMIT :count;
 
 -- name: note_waited_on
 -- A claimed job was denied its lease for another reason than before.
@@ -215,24 +211,6 @@ ORDER BY number LIMIT :count;
 -- Failures for which nobody decided whether to try again.
 SELECT number FROM jobs WHERE (status = 'FAILED' OR status = 'TIMEOUT') AND retry_state = 'none'
 AND number > :after ORDER BY number LIMIT :count;
-
--- name: retry_of_job
--- The jobs that try this one again.
-SELECT number FROM jobs WHERE retry_of = :number AND chain = :chain;
-
--- name: rank_in_queue
--- How many jobs of the queue stand before this one, counted up to a bound.
-SELECT count(*) AS ahead FROM (
-    SELECT 1 FROM jobs
-    WHERE phase = 0
-    AND (priority > :priority OR (priority = :priority AND (position < :position OR (position = :position AND number < :number))))
-    LIMIT :bound);
-
--- name: queue_from
--- A stretch of the queue in dispatch order.
-SELECT number, priority, position FROM jobs
-WHERE phase = 0
-ORDER BY priority DESC, position, number LIMIT :count OFFSET :skip;
 
 -- name: band
 -- The waiting jobs of one priority in order.

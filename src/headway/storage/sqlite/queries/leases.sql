@@ -20,10 +20,6 @@ SELECT le.*, j.cancel, j.job_id, l.cost_units FROM leases le JOIN jobs j ON j.nu
 JOIN lanes l ON l.lane_id = le.lane_id
 WHERE le.lease_id IN (SELECT value FROM json_each(:lease_ids));
 
--- name: lease_of_job
--- The live lease of a job.
-SELECT * FROM leases WHERE job_number = :number;
-
 -- name: ended_lease
 -- A lease that is over, as its run remembers it.
 SELECT r.run_id AS lease_id, j.job_id, r.worker_id, l.cost_units, r.ttl_ms, r.started_at AS granted_at,
@@ -46,7 +42,8 @@ SELECT min(expires_at) AS at FROM leases;
 
 -- name: used_by_lane
 -- How many live leases each lane has: what is used of every limit follows from it.
-SELECT lane_id, count(*) AS count FROM leases GROUP BY lane_id;
+SELECT l.*, u.count FROM (SELECT lane_id, count(*) AS count FROM leases GROUP BY lane_id) u
+JOIN lanes l USING (lane_id);
 
 -- name: live_leases
 -- Every live lease with its job and lane.

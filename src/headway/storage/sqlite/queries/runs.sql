@@ -33,8 +33,3 @@ SELECT run_id FROM runs WHERE job_number IN (SELECT value FROM json_each(:number
 -- How some runs were reported to end, to recognise the same report again.
 SELECT run_id, job_number, worker_id, lease_state, status, report_hash, ttl_ms, started_at FROM runs
 WHERE run_id IN (SELECT value FROM json_each(:run_ids));
-
--- name: open_runs_of_jobs
--- The open runs of some jobs.
-SELECT run_id, job_number, started_at FROM runs
-WHERE job_number IN (SELECT value FROM json_each(:numbers)) AND status IS NULL;
