@@ -27,8 +27,10 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     if picked.skipped:
         tx.alone()
     chronicle = Chronicle(tx)
-    begin = start.start if request.lease else start.claim
-    started = begin(scheduler, tx, chronicle, request, picked.chosen)
+    if request.lease:
+        started = start.start(scheduler, tx, chronicle, request, picked.chosen, picked.rates)
+    else:
+        started = start.claim(scheduler, tx, chronicle, request, picked.chosen)
     note_limited(tx, picked.limited)
     if picked.skipped:
         dedup.skip(scheduler, tx, chronicle, picked.skipped)
@@ -41,6 +43,8 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
 
 def _open_lanes(tx: Transaction, request: ClaimRequest) -> dict[int, Lane]:
     """Lanes with work that this worker takes and nobody paused."""
+    tx.expect("pauses")
+    tx.expect("ready_lanes")
     if reservations.waiting_holder(tx) is not None:
         return {}
     pauses = limits.pauses(tx)

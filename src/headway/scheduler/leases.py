@@ -80,7 +80,8 @@ def request(
         lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
         candidate = Candidate(job=record, lane=lane)
         wanted = ClaimRequest(worker_id=worker_id, abilities=Abilities(), ttl_s=ttl_s)
-        started = start.start(scheduler, tx, chronicle, wanted, [candidate])[0]
+        rates = limits.rates(tx)
+        (started,) = start.start(scheduler, tx, chronicle, wanted, [candidate], rates)
         chronicle.write()
         assert started.lease is not None
         return Granted(lease=started.lease)

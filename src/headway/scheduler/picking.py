@@ -9,6 +9,7 @@ import msgspec
 
 from headway.domain import priorities, states
 from headway.domain.jobs import Lane
+from headway.domain.limits import Rate
 from headway.domain.workers import Abilities
 from headway.scheduler import admit, dedup, starvation
 from headway.scheduler.facts import Facts
@@ -50,6 +51,7 @@ class Picked:
     refused: list[int] = field(default_factory=list)
     skipped: list[Candidate] = field(default_factory=list)
     limited: list[Candidate] = field(default_factory=list)
+    rates: Mapping[str, Rate] = field(default_factory=dict)
 
 
 class Picker:
@@ -60,13 +62,15 @@ class Picker:
         self._tx = tx
         self._request = request
         self._count = min(request.max_jobs, MOST_PER_CLAIM)
+        starvation.expect(scheduler, tx)
         self._rooms = limits.rooms(tx, scheduler.concurrency)
         self._facts = Facts(scheduler, tx)
         self._left = {name: room.left for name, room in self._rooms.items()}
         self._uses: dict[int, Mapping[str, int]] = {}
         self._closed: set[int] = set()
         self._seen: set[int] = set()
-        self.picked = Picked()
+        rates = {name: room.rate for name, room in self._rooms.items() if room.rate is not None}
+        self.picked = Picked(rates=rates)
 
     def pick(self, lanes: Mapping[int, Lane]) -> Picked:
         """Take starved jobs first, then the heads of the lanes in queue order."""

@@ -81,6 +81,8 @@ def _consequences(
     """Jobs whose gates must be looked at again, and jobs that end because of these."""
     if tx.beside and any(_touches_others(one.record) for one in ended):
         tx.alone()
+    tx.expect("needs_that_name_jobs", kinds=_NAMING_JOBS)
+    tx.expect("webhooks")
     failed = [one for one in ended if one.status in states.RETRYABLE]
     decisions = {one.record.number: _decide(scheduler, tx, one) for one in failed}
     _record_ends(tx, chronicle, ended, decisions)

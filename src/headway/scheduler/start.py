@@ -1,6 +1,6 @@
 """Starting jobs: status, lease and open run in one go, or none of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +8,7 @@ import msgspec
 
 from headway.domain import events, leases, moments, states
 from headway.domain.leases import Lease, LeaseState
+from headway.domain.limits import Rate
 from headway.scheduler import lock_lines
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, limits, records
@@ -37,8 +38,9 @@ def start(
     chronicle: Chronicle,
     request: "ClaimRequest",
     chosen: "Sequence[Candidate]",
+    rates: Mapping[str, Rate],
 ) -> list[Started]:
-    """Grant a lease and open a run for each."""
+    """Grant a lease and open a run for each; starts count against these rates."""
     if not chosen:
         return []
     ttl_s = request.ttl_s or scheduler.rules.lease_ttl_s
@@ -62,7 +64,8 @@ def start(
     gated = [one for one in chosen if one.job.gated]
     tx.many("take_lock", [lock for one in gated for lock in _locks(tx, one)])
     lock_lines.leave(tx, [one.job.number for one in gated if one.job.terms.locks])
-    limits.count_rates(tx, scheduler.concurrency, [(one.job.number, one.lane) for one in chosen])
+    starts = [(one.job.number, one.lane) for one in chosen]
+    limits.count_rates(tx, scheduler.concurrency, rates, starts)
     bodies = params_of(tx, [one.job.payload_id for one in chosen])
     return [
         _started(

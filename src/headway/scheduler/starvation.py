@@ -40,10 +40,19 @@ class Starved(msgspec.Struct, frozen=True, kw_only=True):
         return Keeper(job=self.job.job_id, amount=amount, since=since)
 
 
+def expect(scheduler: Scheduler, tx: Transaction) -> None:
+    """Somebody is about to look for those that starve."""
+    tx.expect("starved_jobs", **_kept_waiting(scheduler, tx))
+
+
+def _kept_waiting(scheduler: Scheduler, tx: Transaction) -> dict[str, int]:
+    before = tx.now_ms - int(scheduler.rules.starvation_s * 1000)
+    return {"before": before, "count": MOST_STARVED}
+
+
 def starved(scheduler: Scheduler, tx: Transaction) -> Iterator[Starved]:
     """Those that starve, the longest first; one that is paused keeps nothing back."""
-    before = tx.now_ms - int(scheduler.rules.starvation_s * 1000)
-    heads = tx.values(Head, "starved_jobs", before=before, count=MOST_STARVED)
+    heads = tx.values(Head, "starved_jobs", **_kept_waiting(scheduler, tx))
     lanes = jobs.lanes(tx, {job.lane_id for job in heads}) if heads else {}
     pauses = limits.pauses(tx) if heads else ()
     for job in heads:

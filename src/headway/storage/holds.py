@@ -14,10 +14,10 @@ def ready_jobs(tx: Transaction, numbers: Collection[int]) -> set[int]:
 def jobs(tx: Transaction, numbers: Collection[int]) -> None:
     """Wait until nobody else changes these jobs."""
     if numbers and tx.beside:
-        tx.rows("hold_jobs", numbers=records.listed(numbers))
+        tx.put("hold_jobs", numbers=records.listed(numbers))
 
 
 def limits(tx: Transaction, names: Collection[str]) -> None:
     """Wait until nobody else takes from these limits."""
     if names and tx.beside:
-        tx.rows("hold_limits", names=records.listed(names))
+        tx.put("hold_limits", names=records.listed(names))

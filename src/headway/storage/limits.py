@@ -6,7 +6,7 @@ from typing import Any
 from headway.domain.gates.pause import Pause
 from headway.domain.jobs import Lane
 from headway.domain.limits import ConcurrencyPolicy, Limit, Rate, Room, read_rate
-from headway.storage import jobs
+from headway.storage import jobs, records
 from headway.storage.transaction import DUE, READY, Transaction
 
 
@@ -22,10 +22,10 @@ def rooms(
 ) -> dict[str, Room]:
     """Each limit with what is used of it, derived from the live leases."""
     used: dict[str, int] = {}
-    counts = {row["lane_id"]: row["count"] for row in tx.rows("used_by_lane")}
-    for lane_id, lane in jobs.lanes(tx, counts).items() if counts else ():
-        for name, amount in policy.uses(lane).items():
-            used[name] = used.get(name, 0) + amount * counts[lane_id]
+    tx.expect("limits")
+    for row in tx.rows("used_by_lane"):
+        for name, amount in policy.uses(records.lane(row)).items():
+            used[name] = used.get(name, 0) + amount * row["count"]
     users = _users(tx, policy) if with_users else {}
     return {
         limit.name: _room(tx, limit, used.get(limit.name, 0), tuple(users.get(limit.name, ())))
@@ -54,10 +54,12 @@ def _users(tx: Transaction, policy: ConcurrencyPolicy) -> dict[str, list[tuple[s
 
 
 def count_rates(
-    tx: Transaction, policy: ConcurrencyPolicy, started: Sequence[tuple[int, Lane]]
+    tx: Transaction,
+    policy: ConcurrencyPolicy,
+    rates: Mapping[str, Rate],
+    started: Sequence[tuple[int, Lane]],
 ) -> None:
     """Note starts that count against a rate, and forget those that have left their window."""
-    rates = _rates(tx)
     if not rates:
         return
     _forget(tx, rates)
@@ -73,11 +75,11 @@ def count_rates(
 
 def next_rate_opening(tx: Transaction) -> int | None:
     """When the next start leaves its window, if somebody waits for room; it may be long past."""
-    rates = _rates(tx)
-    if not rates or not tx.rows("anybody_limited"):
+    known = rates(tx)
+    if not known or not tx.rows("anybody_limited"):
         return None
     moments = []
-    for name, rate in rates.items():
+    for name, rate in known.items():
         first = tx.rows("rate_used", name=name, since=0)[0]["first"]
         if first is not None:
             moments.append(first + rate.window_s * 1000)
@@ -88,11 +90,12 @@ def open_rates(tx: Transaction) -> None:
     """Forget the starts that have left their windows: somebody may start."""
     opening = next_rate_opening(tx)
     if opening is not None and opening <= tx.now_ms:
-        _forget(tx, _rates(tx))
+        _forget(tx, rates(tx))
         tx.wake(READY)
 
 
-def _rates(tx: Transaction) -> dict[str, Rate]:
+def rates(tx: Transaction) -> dict[str, Rate]:
+    """The limits that have a rate."""
     return {limit.name: read_rate(limit.rate) for limit in defined(tx) if limit.rate}
 
 

@@ -57,6 +57,9 @@ class Connection(Protocol):
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a query that was put together from filters."""
 
+    def expect(self, name: str, params: Mapping[str, Any]) -> None:
+        """Ask for the rows of a named query, to be read a little later."""
+
     def run(self, name: str, params: Mapping[str, Any]) -> int:
         """Run a statement; answers how many rows it touched."""
 
@@ -105,6 +108,13 @@ class Transaction:
     def values(self, kind: type[T], name: str, /, **params: Any) -> list[T]:
         """All rows as values whose fields are the columns of the query, in their order."""
         return self._connection.values(kind, name, params)
+
+    def expect(self, name: str, /, **params: Any) -> None:
+        """This query is about to be read: where the way is long, those that are expected share it.
+
+        What it answers is as old as this call.
+        """
+        self._connection.expect(name, params)
 
     def row(self, name: str, /, **params: Any) -> Row | None:
         """The first row, if there is one."""

@@ -112,6 +112,7 @@ class PostgresSession:
 
     def transaction(self) -> Transaction:
         """The handle for one piece of work."""
+        self._connection.expect_nothing()
         return Transaction(self._connection, moments.cut(self._clock.now()))
 
     def savepoint(self) -> None:

@@ -1,7 +1,8 @@
 """Statements on their way: those nobody waits for go along with the next one that somebody does.
 
 A round trip costs a writer more than most statements do. So here a statement whose answer is not
-needed is only sent, and its error, if there is one, is raised by the next statement that waits.
+needed is only sent, and its error, if there is one, is raised by the next statement that waits. A
+query whose answer is expected is sent, too, and read when it is asked for.
 """
 
 import itertools
@@ -35,6 +36,11 @@ class _Sent(NamedTuple):
     commands: tuple[Callable[[], None], ...]
     prepares: tuple[bytes, tuple[int, ...]] | None = None
     text: bytes | None = None
+    question: "_Question | None" = None
+
+
+_Question = tuple[bytes, tuple[Any, ...]]
+"""A query with its parameters."""
 
 
 class WireConnection(PostgresConnection):
@@ -45,6 +51,7 @@ class WireConnection(PostgresConnection):
         # At a rollback psycopg drops what it prepared, and with that all that is prepared here.
         raw.prepare_threshold = None
         self._sent: list[_Sent] = []
+        self._expected: dict[_Question, PGresult | None] = {}
         self._names: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
         self._numbers = itertools.count()
         self._transformer = Transformer(raw)
@@ -65,6 +72,13 @@ class WireConnection(PostgresConnection):
     def run(self, name: str, params: Mapping[str, Any]) -> int:
         """Run a statement; answers how many rows it touched."""
         return self._ask(named(name), params).command_tuples or 0
+
+    def expect(self, name: str, params: Mapping[str, Any]) -> None:
+        """Send a query whose answer will be asked for."""
+        found = named(name)
+        values = found.values(params)
+        self._expected[_question(found, values)] = None
+        self._send(found, values, expected=True)
 
     def many(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Send a statement for many rows at once: as one array if it takes `:rows`."""
@@ -98,7 +112,19 @@ class WireConnection(PostgresConnection):
             if answer.status in _FAILED:
                 self._unprepare(sent)  # whether these were prepared is not known
                 raise psycopg.errors.error_from_result(answer)
+        self._keep_expected(sent, answers)
         return answers[-2]
+
+    def _keep_expected(self, sent: Sequence[_Sent], answers: Sequence[PGresult]) -> None:
+        last = -1
+        for one in sent:
+            last += len(one.commands)
+            if one.question in self._expected:
+                self._expected[one.question] = answers[last]
+
+    def expect_nothing(self) -> None:
+        """What was expected and not asked for is of no interest any more."""
+        self._expected.clear()
 
     def forget(self) -> None:
         """What was not waited for yet is not sent at all."""
@@ -114,6 +140,7 @@ class WireConnection(PostgresConnection):
         return False
 
     def _forget_from(self, place: int) -> None:
+        self.expect_nothing()
         self._unprepare(self._sent[place:])
         del self._sent[place:]
 
@@ -124,29 +151,37 @@ class WireConnection(PostgresConnection):
 
     def _ask(self, found: Statement, params: Mapping[str, Any]) -> PGresult:
         self.wrote = self.wrote or found.writes
-        self._send(found, found.rows([params]) if found.takes_rows else found.values(params))
-        answer = self.flush()
+        values = found.rows([params]) if found.takes_rows else found.values(params)
+        question = _question(found, values)
+        if question in self._expected:
+            if self._expected[question] is None:
+                self.flush()
+            answer = self._expected.pop(question)
+        else:
+            self._send(found, values)
+            answer = self.flush()
         assert answer is not None
         return answer
 
-    def _send(self, found: Statement, params: Mapping[str, Any]) -> None:
+    def _send(self, found: Statement, params: Mapping[str, Any], *, expected: bool = False) -> None:
         given = [params[name] for name in found.names]
+        question = _question(found, params) if expected else None
         types = tuple(_TYPES.get(type(value), 0) for value in given)
         values = [None if value is None else str(value).encode() for value in given]
         pgconn = self.raw.pgconn
         if found.prepare is False:
             run = partial(pgconn.send_query_params, found.numbered, values, types)
-            self._sent.append(_Sent((run,)))
+            self._sent.append(_Sent((run,), question=question))
             return
         key = (found.numbered, types)
         if key in self._names:
             run = partial(pgconn.send_query_prepared, self._names[key], values)
-            self._sent.append(_Sent((run,)))
+            self._sent.append(_Sent((run,), question=question))
             return
         name = self._names[key] = b"headway_%d" % next(self._numbers)
         prepare = partial(pgconn.send_prepare, name, found.numbered, types)
         run = partial(pgconn.send_query_prepared, name, values)
-        self._sent.append(_Sent((prepare, run), key))
+        self._sent.append(_Sent((prepare, run), key, question=question))
 
     def _dictionaries(self, answer: PGresult) -> list[Row]:
         names = [(answer.fname(place) or b"").decode() for place in range(answer.nfields)]
@@ -157,6 +192,10 @@ class WireConnection(PostgresConnection):
             return []
         self._transformer.set_pgresult(answer)
         return self._transformer.load_rows(0, answer.ntuples, make)
+
+
+def _question(found: Statement, params: Mapping[str, Any]) -> _Question:
+    return found.numbered, tuple(params[name] for name in found.names)
 
 
 def _exchange(pgconn: PGconn, commands: "deque[Callable[[], None]]") -> "PQGen[list[PGresult]]":
