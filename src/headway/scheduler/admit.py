@@ -161,9 +161,9 @@ def _line_up_for_locks(
     standing: Sequence[tuple[JobRecord, Closed | None]],
 ) -> tuple[list[JobRecord], set[str]]:
     """Who may start but for locks stands in their lines; answers who waits, and which were left."""
-    if not any(record.terms.locks for record in waiting):
+    if not any(record.says("locks") for record in waiting):
         return [], set()
-    wanting = [(record, closed) for record, closed in standing if record.terms.locks]
+    wanting = [(record, closed) for record, closed in standing if record.says("locks")]
     ready = [record for record, closed in wanting if closed is None]
     locked = [
         record
@@ -181,5 +181,5 @@ def _line_up_for_locks(
 
 def _was_in_line(record: JobRecord) -> bool:
     if record.status is states.QUEUED:
-        return bool(record.terms.locks) and record.queued_at is not None
+        return record.says("locks") and record.queued_at is not None
     return record.status is states.WAITING_ON_LOCKS

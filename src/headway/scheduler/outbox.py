@@ -18,7 +18,7 @@ def add(scheduler: Scheduler, tx: Transaction, ended: Sequence[Ended]) -> None:
     endpoints = [
         (row["webhook_id"], row["url"], records.words(row["events"])) for row in tx.rows("webhooks")
     ]
-    if not endpoints and not any(one.record.terms.webhook_url for one in ended):
+    if not endpoints and not any(one.record.says("webhook_url") for one in ended):
         return
     rows = []
     for one in ended:

@@ -109,7 +109,7 @@ def _consequences(
 
 def _touches_others(record: JobRecord) -> bool:
     """Whether the end of a job concerns more than itself and the jobs that come after it."""
-    return bool(record.gated or record.group_id or record.terms.produces)
+    return bool(record.gated or record.group_id or record.says("produces"))
 
 
 def _decide(scheduler: Scheduler, tx: Transaction, one: Ended) -> retries.Decision:
@@ -198,7 +198,7 @@ def _meet(tx: Transaction, chains: list[int], status: JobStatus) -> set[int]:
 
 def _tell_consumers(tx: Transaction, final: Sequence[Ended]) -> set[int]:
     """Set or remove the markers of what was made, and wake those who need it."""
-    makers = [one for one in final if one.record.terms.produces]
+    makers = [one for one in final if one.record.says("produces")]
     tx.many("put_marker", _markers(tx, makers))
     ran = [one for one in makers if one.status in states.FAILURE and one.run_id is not None]
     gone = [name for one in ran for name in one.record.terms.produces if name.startswith(MARKER)]

@@ -53,7 +53,7 @@ def start(
         started_at=tx.now_ms,
     )
     tx.put("open_runs", numbers=numbers, ttl_ms=int(ttl_s * 1000))
-    timeouts = [one.job.terms.timeout_s for one in chosen]
+    timeouts = [_timeout_s(one) for one in chosen]
     ends = _grant(tx, run_ids, timeouts, int(ttl_s * 1000))
     worker_id = request.worker_id
     chronicle.add_all(
@@ -146,14 +146,12 @@ def claim(
             for one in chosen
         ],
     )
-    lock_lines.claimed(tx, [one.job.number for one in chosen if one.job.terms.locks])
+    lock_lines.claimed(tx, [one.job.number for one in chosen if one.job.says("locks")])
     for one in chosen:
         chronicle.add(events.CLAIMED, one.job.number, {"worker_id": request.worker_id})
     bodies = params_of(tx, [one.job.payload_id for one in chosen])
     tx.due_at(expires)
-    started = [
-        _started(one, bodies[one.job.payload_id], one.job.terms.timeout_s, None) for one in chosen
-    ]
+    started = [_started(one, bodies[one.job.payload_id], _timeout_s(one), None) for one in chosen]
     return [msgspec.structs.replace(one, claim_expires_at=expires) for one in started]
 
 
@@ -165,6 +163,10 @@ def params_of(tx: Transaction, payload_ids: Sequence[int]) -> dict[int, str]:
         rows = tx.rows("payloads", payload_ids=records.listed(wanted))
         bodies.update((row["payload_id"], row["body"]) for row in rows)
     return bodies
+
+
+def _timeout_s(one: "Candidate") -> float | None:
+    return one.job.terms.timeout_s if one.job.says("timeout_s") else None
 
 
 def _locks(tx: Transaction, one: "Candidate") -> list[dict[str, Any]]:

@@ -37,6 +37,13 @@ class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True, dict=True
         """What was asked for and never changes; most jobs ask for nothing."""
         return codec.NO_TERMS if self.terms_json == "{}" else self._own_terms
 
+    def says(self, field: str) -> bool:
+        """Whether the terms may speak of this; a tag may look like it.
+
+        To read them takes long where a job comes after many others.
+        """
+        return f'"{field}"' in self.terms_json
+
     @cached_property
     def _own_terms(self) -> Terms:
         return codec.load_terms(self.terms_json)
