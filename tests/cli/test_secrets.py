@@ -1,4 +1,4 @@
-"""What holds a password is not repeated to whoever mistypes it."""
+"""Passwords are not repeated to whoever mistypes them, and no door is open without tokens."""
 
 import pytest
 from tests.cli.conftest import Cli
@@ -30,3 +30,14 @@ def test_a_password_in_a_webhook_url_is_not_repeated(cli: Cli) -> None:
     for url in (f"ftp://me:{PASSWORD}@host", f"http://me:{PASSWORD}@host:99999/"):
         assert "hush" not in cli.error("submit", "x", "--webhook-url", url, code=2)
         assert "hush" not in cli.error("webhooks", "create", url, code=2)
+
+
+def test_another_address_than_loopback_is_refused_until_there_is_a_token(cli: Cli) -> None:
+    words = ("serve", "--host", "127.0.0.2", "--port", "0")
+    refused = cli.error(*words, code=2)
+    assert "to listen on 127.0.0.2 needs tokens" in refused
+    assert "headway tokens create" in refused
+    cli.call("tokens", "create", "ops", "--role", "admin")
+    with cli.start(*words) as process:
+        assert process.stdout is not None
+        assert "Headway listens on http://127.0.0.2:" in process.stdout.readline()

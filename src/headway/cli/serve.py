@@ -19,6 +19,7 @@ from headway.scheduler.scheduler import Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
 from headway.storage import limits as limit_rows
+from headway.storage import tokens
 from headway.storage.transaction import Transaction
 from headway.worker.log_shipper import LogShipper
 from headway.worker.loop import Worker
@@ -35,9 +36,9 @@ def serve(settings: Settings, *, json: bool = False) -> None:
     store = wiring.open_store(settings)
     try:
         scheduler = wiring.build_scheduler(settings, store, app)
+        _refuse_open_door(settings, scheduler)
         listening = http_server.listen(settings.host, settings.port)
-        token = wiring.ensure_admin_token(settings, scheduler)
-        _refuse_open_door(settings, token)
+        wiring.ensure_admin_token(settings, scheduler)
         _set_limits(settings, scheduler)
         _serve(settings, scheduler, listening, app.prepares if app else {}, json)
     finally:
@@ -102,10 +103,16 @@ def _announce(settings: Settings, url: str, server: Server, other: Any, json: bo
     print("Ctrl-C stops it after running jobs have ended.", flush=True)
 
 
-def _refuse_open_door(settings: Settings, token: str | None) -> None:
-    if settings.host not in LOOPBACK and not token:
-        raise errors.Unavailable(
-            f"listening on {settings.host} needs tokens: there is none in {settings.data}"
+def _refuse_open_door(settings: Settings, scheduler: Scheduler) -> None:
+    """Others are let in only by somebody who has made tokens for them."""
+    if settings.host in LOOPBACK:
+        return
+    known = scheduler.store.read(lambda tx: tokens.page(tx, before=None, count=1))
+    if not known:
+        raise errors.InvalidRequest(
+            "host",
+            f"to listen on {settings.host} needs tokens, and there are none yet:"
+            " make one with `headway tokens create NAME --role admin`",
         )
 
 
