@@ -13,6 +13,7 @@ import msgspec
 from headway.domain import errors
 from headway.domain.leases import Lease
 from headway.domain.runs import Outcome
+from headway.scheduler.dispatch import MOST_PER_CLAIM
 from headway.scheduler.leases import Denied
 from headway.scheduler.start import Started
 from headway.worker import run_logs
@@ -136,7 +137,7 @@ class Worker:
                 self._reporter.poke()
                 continue
             try:
-                got = self._claim()
+                took_all = self._claim()
                 wait_s = FIRST_WAIT_S
             except errors.Unavailable as error:
                 log.warning("nothing could be claimed: %s", error)
@@ -147,7 +148,7 @@ class Worker:
                 log.error("claims are refused: %s", error)
                 self._stopping.wait(LONGEST_WAIT_S)
                 continue
-            if not got:
+            if took_all:
                 self._transport.wait()
 
     def _gather_slots(self) -> None:
@@ -155,14 +156,15 @@ class Worker:
         if self._plenty:
             self.slots.wait_free(PATIENCE_S, max(1, self.slots.size // 2))
 
-    def _claim(self) -> int:
+    def _claim(self) -> bool:
+        """Claim jobs and start them; answers whether no more are left for now."""
         with self.slots.door:
-            free = self.slots.free
-            if free <= 0:
-                return 1
-            taken = self._take(free)
+            wanted = min(self.slots.free, MOST_PER_CLAIM)
+            if wanted <= 0:
+                return False
+            taken = self._take(wanted)
             self.slots.take(len(taken.jobs))
-            self._plenty = len(taken.jobs) == free
+            self._plenty = len(taken.jobs) == wanted
             self._reporter.patience_s = PATIENCE_S if self._plenty else 0.0
         for job in taken.jobs:
             if job.lease is not None:
@@ -170,7 +172,7 @@ class Worker:
             else:
                 self._claimed.add(job.job_id)
                 threading.Thread(target=self._prepare_and_run, args=(job,), daemon=True).start()
-        return len(taken.jobs)
+        return not self._plenty
 
     def _take(self, count: int) -> Taken:
         """Claim jobs, and say in the same breath which have ended."""

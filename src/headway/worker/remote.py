@@ -82,7 +82,7 @@ class RemoteTransport:
             queues=self._me.abilities.queues,
             job_types=self._me.abilities.job_types,
             capabilities=self._me.abilities.capabilities,
-            max_jobs=min(count, 1000),
+            max_jobs=count,
             wait_s=0.0 if ended or self._closing.is_set() else POLL_S,
             releases=tuple(_item(one.lease_id, one.outcome) for one in ended),
             lease=lease,

@@ -119,8 +119,9 @@ class LocalTransport:
         self.takes_reports = not scheduler.store.database.parallel
         self._only_job = only_job
         self._ready = threading.Event()
+        self._claimer: int | None = None
         self._closing = threading.Event()
-        self._stop_listening = [self._store.wakeups.listen(READY, self._ready.set)]
+        self._stop_listening = [self._store.wakeups.listen(READY, self._hear)]
 
     def register(self) -> None:
         """Say who is there, and that it still is."""
@@ -158,12 +159,24 @@ class LocalTransport:
         )
 
         def claim(tx: Transaction) -> list[Started]:
-            return claims.claim(self._scheduler, tx, request, holds)
+            taken = claims.claim(self._scheduler, tx, request, holds)
+            if READY in tx.wakes:  # what it sent to wait or skipped may have set others free
+                self._ready.set()
+            return taken
 
-        if not ended:
-            return Taken(jobs=self._store.write(claim, Manner.APART), since=since)
-        reported, claimed = self._store.write_both(partial(self._finish, ended), claim)
-        return Taken(jobs=claimed.result(), since=since, reported=reported)
+        self._claimer = threading.get_ident()
+        try:
+            if not ended:
+                return Taken(jobs=self._store.write(claim, Manner.APART), since=since)
+            reported, claimed = self._store.write_both(partial(self._finish, ended), claim)
+            return Taken(jobs=claimed.result(), since=since, reported=reported)
+        finally:
+            self._claimer = None
+
+    def _hear(self) -> None:
+        """Somebody set jobs free; of what went along with its own claim, that claim knew."""
+        if threading.get_ident() != self._claimer:
+            self._ready.set()
 
     def wait(self) -> None:
         """Sleep until there may be something to claim."""
