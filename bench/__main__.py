@@ -127,12 +127,16 @@ def _remote(shrink: int, db: str | None) -> None:
 def _servers(shrink: int, db: str | None) -> None:
     if db is None:
         return _say("several servers are measured with", "--store postgres")
-    for limited in (True, False):
-        one = servers.drain(30_000 // shrink, 1, 200, db, limited=limited)
-        two = servers.drain(30_000 // shrink, 2, 200, db, limited=limited)
-        what = "one limit for all" if limited else "no limit"
-        _say(f"1 server, {what}", f"{one:,.0f}/s")
-        _say(f"2 servers, {what}", f"{two:,.0f}/s", f"{two / one:.2f}x")
+    for away_ms in (0.0, 5.0):
+        for limited in (True, False):
+            what = f"{'one limit for all' if limited else 'no limit'}, {2 * away_ms:g} ms away"
+            rates = [
+                servers.drain(20_000 // shrink, many, 100, db, limited=limited, away_ms=away_ms)
+                for many in (1, 2, 3)
+            ]
+            _say(f"1 server, {what}", f"{rates[0]:,.0f}/s")
+            for many, rate in enumerate(rates[1:], 2):
+                _say(f"{many} servers", f"{rate:,.0f}/s", f"{rate / rates[0]:.2f}x")
     return None
 
 

@@ -3,22 +3,26 @@
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 
+from bench import far
 from bench.bed import bed, working
 from bench.drain import ended, fill, wait_for
 from headway.storage.transaction import READY, Transaction
 
 
-def drain(count: int, servers: int, slots: int, db: str, *, limited: bool) -> float:
+def drain(
+    count: int, servers: int, slots: int, db: str, *, limited: bool, away_ms: float = 0.0
+) -> float:
     """Jobs a second. Without a limit that all share, no claim waits for another."""
-    with bed(db) as scheduler:
+    with bed(db) as scheduler, _url(scheduler.store.database.url, away_ms) as url:
         if not limited:
             scheduler.store.write(lambda tx: tx.do("remove_limit", name="capacity"))
         fill(scheduler, count)
         scheduler.store.write(_pause)
-        url = scheduler.store.database.url
         command = [sys.executable, "-m", "bench.servers", url, str(slots)]
         started = [
             subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -34,6 +38,15 @@ def drain(count: int, servers: int, slots: int, db: str, *, limited: bool) -> fl
         for one in started:
             one.communicate()
     return count / seconds
+
+
+@contextmanager
+def _url(near: str, away_ms: float) -> Iterator[str]:
+    if not away_ms:
+        yield near
+        return
+    with far.relay(near, away_ms) as url:
+        yield url
 
 
 def drain_beside_the_dead(count: int, dead: int, db: str) -> float:
