@@ -1,6 +1,7 @@
 """What a job needs and produces: an artifact's name, and how to see whether it is there."""
 
 import posixpath
+import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
@@ -113,8 +114,10 @@ def _parse(text: str, known: Kinds) -> Artifact:
         basic = GENERIC[kind](key)
         return Artifact(name=":".join((kind, *msgspec.structs.astuple(basic))), probe=(basic,))
     if kind in known.named:
+        if kind in NAMING_JOBS:
+            key = _reference(key)
         forms = (form.replace("<key>", _plain(key)) for form in known.named[kind])
-        return Artifact(name=text, probe=tuple(_generic(form) for form in forms))
+        return Artifact(name=f"{kind}:{key}", probe=tuple(_generic(form) for form in forms))
     if kind in known.plugged_in:
         return Artifact(name=text, probe=(Plugin(kind=kind, key=key),))
     every = sorted([*GENERIC, *known.named, *known.plugged_in])
@@ -153,7 +156,19 @@ def _git_file(key: str) -> FileOnBranch:
 
 
 def _job(key: str) -> JobSucceeded:
-    return JobSucceeded(job=key)
+    return JobSucceeded(job=_reference(key))
+
+
+def _reference(key: str) -> str:
+    """A job's number or id in its one spelling: what names the same job is the same artifact."""
+    plain = key.strip()
+    if _NUMBER.fullmatch(plain):
+        return str(int(plain))
+    return plain.lower() if _UUID.fullmatch(plain) else key
+
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
 def _custom(key: str) -> Marker:
