@@ -1,11 +1,14 @@
 """The gate of artifacts: there or not, and who could make them."""
 
+from collections.abc import Callable
+
 import pygit2
 import pytest
 from tests.helpers import MovableClock, claim, finish, job, submit
 from tests.scheduler.asking import closed_gate, graph, keep_time, rewound, submit_all, why
 
 from headway.domain import errors
+from headway.domain.answers import GateState
 from headway.domain.jobs import WaitReason
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
@@ -229,3 +232,39 @@ def second_commit(scheduler: Scheduler) -> str:
 def set_head(scheduler: Scheduler, commit: str) -> None:
     repository = pygit2.Repository(str(scheduler.workspace.root))
     repository.lookup_reference("refs/heads/main").set_target(commit)
+
+
+@pytest.mark.parametrize("spelling", [str.upper, lambda name: f" {name}"])
+def test_a_job_that_a_patch_names_in_another_spelling_is_the_same_job(
+    scheduler: Scheduler, spelling: Callable[[str], str]
+) -> None:
+    asked = submit(scheduler)
+    user = submit(scheduler, needs=[f"ask_save_patch:{spelling(asked.job_id)}"])
+    by_number = submit(scheduler, needs=[f"ask_save_patch:0{asked.number}"])
+    assert job(scheduler, user.number).needs == (f"ask_save_patch:{asked.job_id}",)
+    finish(scheduler, claim(scheduler))
+    for one in (user, by_number):
+        assert job(scheduler, one.number).status is JobStatus.QUEUED
+
+
+def test_the_failure_of_one_producer_leaves_what_another_has_made(scheduler: Scheduler) -> None:
+    submit(scheduler, produces=[NAME])
+    failing = submit(scheduler, produces=[NAME], retry_policy=ONCE)
+    finish(scheduler, claim(scheduler))
+    user = submit(scheduler, needs=[NAME], approval=True)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    assert job(scheduler, user.number).status is JobStatus.WAITING_ON_APPROVAL
+    rewound(scheduler, failing.number)
+    assert why(scheduler, user.number).gates[2].state is GateState.OPEN
+
+
+def test_a_marker_set_by_hand_goes_with_the_failure_of_its_producer(scheduler: Scheduler) -> None:
+    submit(scheduler, produces=[NAME], retry_policy=ONCE)
+    put(scheduler)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    user = submit(scheduler, needs=[NAME])
+    assert reason(scheduler, user.number) == (
+        JobStatus.BLOCKED_BY_DEPENDENCY,
+        f"dependency failed for {NAME}",
+    )
+    assert job(scheduler, user.number).waited_on == ("dependencies",)

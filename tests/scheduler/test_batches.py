@@ -75,3 +75,23 @@ def test_the_error_of_a_single_job_names_no_place(scheduler: Scheduler) -> None:
     with pytest.raises(errors.Invalid) as caught:
         submit(scheduler, timeout_s=-1)
     assert list(caught.value.fields) == ["timeout_s"]
+
+
+NONSENSE: dict[str, dict[str, Any]] = {
+    "a circle": {"after": ["ref:second"]},
+    "an unknown ref": {"after": ["ref:nobody"]},
+    "an unknown job": {"after": [99]},
+    "an unknown artifact": {"needs": ["nonsense:x"]},
+    "a path that leads out": {"needs": ["file:../../secret"]},
+}
+
+
+@pytest.mark.parametrize("what", NONSENSE)
+def test_a_job_that_is_not_made_because_of_its_unique_key_must_make_sense_too(
+    scheduler: Scheduler, what: str
+) -> None:
+    there = submit(scheduler, unique_key="one")
+    asked = {"ref": "first", "unique_key": "one", **NONSENSE[what]}
+    with pytest.raises(errors.Invalid):
+        submit_all(scheduler, asked, {"ref": "second", "after": ["ref:first"]})
+    assert queue_order(scheduler) == [there.number]

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.helpers import MovableClock, ask, claim, finish, job, submit
+from tests.helpers import MovableClock, ask, ask_lease, claim, finish, job, submit
 from tests.scheduler.asking import show, submit_all, why
 
 from headway.api.jobs import JobQuery, list_jobs
@@ -24,6 +24,7 @@ from headway.scheduler import (
     verify,
 )
 from headway.scheduler.groups import GroupRequest
+from headway.scheduler.leases import Denied, Granted
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
 from headway.storage import job_lists, jobs
@@ -339,3 +340,15 @@ def _is_held_off(one: Job, holds: Holds) -> bool:
 
 def _wants_alone(one: Job, key: str) -> bool:
     return any(lock.key == key and lock.mode is Mode.EXCLUSIVE for lock in one.locks)
+
+
+def test_a_claimed_job_that_was_denied_its_lock_is_not_overtaken(scheduler: Scheduler) -> None:
+    submit(scheduler, locks=["x"])
+    claim(scheduler, lease=False)
+    submit(scheduler, locks=SHARED)
+    before = claim(scheduler)
+    assert isinstance(ask_lease(scheduler, 1), Denied)
+    submit(scheduler, locks=SHARED)
+    finish(scheduler, before)
+    assert started(scheduler) == []
+    assert isinstance(ask_lease(scheduler, 1), Granted)

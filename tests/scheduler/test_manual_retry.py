@@ -22,7 +22,15 @@ from headway.domain.jobs import Job, RetryPolicy, RetryState, WaitReason
 from headway.domain.requests import BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import collect_garbage, groups, rewind, verify, webhooks
+from headway.scheduler import (
+    approvals,
+    collect_garbage,
+    groups,
+    rewind,
+    timekeeper,
+    verify,
+    webhooks,
+)
 from headway.scheduler.groups import GroupRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import groups as kept
@@ -266,3 +274,19 @@ def test_a_dependency_that_a_rewind_opened_again_is_judged_anew(scheduler: Sched
     run_next(scheduler, FAILED)
     made = retry(scheduler, failed)
     assert made.status is JobStatus.BLOCKED_BY_DEPENDENCY
+
+
+def test_a_chain_that_succeeded_once_stays_so_when_a_later_retry_fails(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, retry_policy={"max_attempts": 1, "base_delay_s": 1})
+    user = submit(scheduler, needs=["job:1"], approval=True)
+    failed = run_next(scheduler, FAILED)
+    clock.move(2)
+    timekeeper.run_due(scheduler, clock.now())
+    run_next(scheduler)
+    retry(scheduler, failed)
+    run_next(scheduler, FAILED)
+    assert submit(scheduler, after=[failed.number]).status is JobStatus.QUEUED
+    scheduler.store.write(lambda tx: approvals.approve(scheduler, tx, user.number, actor="me"))
+    assert job(scheduler, user.number).status is JobStatus.QUEUED

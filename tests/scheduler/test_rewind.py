@@ -234,3 +234,36 @@ def test_a_sentinel_that_cannot_be_removed_refuses_the_whole(scheduler: Schedule
     with pytest.raises(errors.RewindRefused, match="cannot remove"):
         rewound(scheduler, 1)
     assert (show(scheduler, 1).status, show(scheduler, 1).generation) == (JobStatus.FAILED, 1)
+
+
+def test_what_an_earlier_rewind_made_history_is_no_successful_point(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    maker = submit(
+        scheduler, produces=["custom:m:a"], retry_policy={"max_attempts": 1, "base_delay_s": 1}
+    )
+    user = submit(scheduler, needs=["custom:m:a"], retry_policy=ONCE)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    clock.move(2)
+    keep_time(scheduler)
+    finish(scheduler, claim(scheduler))
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    rewound(scheduler, maker.number, force=True)
+    finish(scheduler, claim(scheduler))
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    assert rewound(scheduler, user.number).last_successful_point == (maker.job_id,)
+
+
+def test_a_rewind_removes_the_patch_of_the_last_try(scheduler: Scheduler) -> None:
+    asked = submit(scheduler, retry_policy=ONCE)
+    user = submit(scheduler, needs=[f"ask_save_patch:{asked.number}"], retry_policy=ONCE)
+    patch = scheduler.workspace.root / ".headway" / "patches" / f"{asked.number}.patch"
+    patch.parent.mkdir(parents=True)
+    patch.write_text("half of it")
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    keep_time(scheduler)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    report = rewound(scheduler, asked.number)
+    assert not patch.exists()
+    assert report.restarted == (asked.job_id,)
+    assert job(scheduler, user.number).status is JobStatus.WAITING_ON_DEPS

@@ -4,8 +4,10 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from headway.domain import states
 from headway.domain.chance import Chance
 from headway.domain.jobs import RetryPolicy
+from headway.domain.states import JobStatus
 
 
 class RetryAt(msgspec.Struct, frozen=True):
@@ -45,3 +47,8 @@ def delay_s(policy: RetryPolicy, attempt: int, source: Chance) -> float:
     """10, 20, 40 s …, up to the policy's longest delay; with jitter, at least half of it."""
     delay = min(policy.base_delay_s * 2 ** min(attempt, 60), policy.max_delay_s)
     return float(delay * source.uniform(0.5, 1.0) if policy.jitter else delay)
+
+
+def settles_its_chain(status: JobStatus) -> bool:
+    """Whether a link decides for its chain: a success does, whatever is tried again after it."""
+    return status in states.SUCCESS

@@ -15,6 +15,8 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     record: JobRecord
     status: JobStatus
     reason: WaitReason | None = None
+    gate: str | None = None
+    """The kind of the gate that closed for ever, if one did."""
     run_id: str | None = None
     run_status: RunStatus | None = None
     error: str | None = None
@@ -25,3 +27,9 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     retry: bool = True
     successor: NewJob | None = None
     """The link of the chain that takes its place: with it, the chain goes on."""
+
+    @property
+    def waited_on(self) -> tuple[str, ...]:
+        """The kinds of gates that were ever closed to the job, each once."""
+        known = self.record.waited_on
+        return known if self.gate is None or self.gate in known else (*known, self.gate)

@@ -186,7 +186,8 @@ class Facts:
 
     def _succeeded(self, name: str) -> bool:
         chains = {row["chain"] for row in self._named_jobs(name)}
-        return any(end.status is SUCCEEDED for end in jobs.chain_ends(self._tx, chains).values())
+        links = jobs.deciding_links(self._tx, chains).values()
+        return any(link.status is SUCCEEDED for link in links)
 
     def _load_dependencies(self, waiting: Sequence[JobRecord], everything: bool) -> None:
         if not waiting:
@@ -227,7 +228,7 @@ class Facts:
         ]
 
     def _load_ends(self, chains: Iterable[int]) -> None:
-        self._ends.update(jobs.chain_ends(self._tx, set(chains) - self._ends.keys()))
+        self._ends.update(jobs.deciding_links(self._tx, set(chains) - self._ends.keys()))
 
     def _load_holders(self, keys: Collection[str]) -> None:
         if not keys:
@@ -251,7 +252,8 @@ class Facts:
             if pauses and pause.check(lanes[row["lane_id"]], pauses, None) is not None:
                 continue
             order = (-row["priority"], row["position"], row["job_number"])
-            waits = row["standing"] == lock_lines.Standing.WAITS
+            # A claimed job waits, too, once it was denied its lease for the lock.
+            waits = row["standing"] == lock_lines.Standing.WAITS or row["wait_kind"] == "locks"
             self._stand(row["key"], order, row["job_id"], waits=waits)
 
 

@@ -94,9 +94,9 @@ def _statuses(tx: Transaction, new_jobs: Sequence[NewJob]) -> dict[int, JobStatu
     """Where the chains stand that these jobs come after; this batch's have just begun."""
     chains = {one.number for job in new_jobs for one in job.terms.after}
     own = {job.number for job in new_jobs} & chains
-    ends = jobs.chain_ends(tx, chains - own)
+    links = jobs.deciding_links(tx, chains - own)
     return {
-        **{chain: end.status for chain, end in ends.items()},
+        **{chain: link.status for chain, link in links.items()},
         **dict.fromkeys(own, states.QUEUED),
     }
 

@@ -77,7 +77,7 @@ def _refs(
             requests.check_name("ref", request.ref)
             if REF + request.ref in refs:
                 raise errors.InvalidRequest("ref", "another job of the batch has the same ref")
-            job = plans.get(place) or found[place]
+            job = found.get(place) or plans[place]
             chain = job.chain if isinstance(job, Submitted) and job.chain else job.number
             refs[REF + request.ref] = (job.job_id, chain)
     return refs

@@ -1,7 +1,7 @@
 """Rewind: a job and everything downstream of it start afresh, as a new generation."""
 
 import contextlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -15,6 +15,7 @@ from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
 SENTINEL = "merge_sentinel:"
+PATCH = "ask_save_patch"
 REWOUND = "rewound"
 
 
@@ -149,14 +150,20 @@ def _stop_waiting(tx: Transaction, waiting: Sequence[JobRecord]) -> None:
 
 
 def _forget_artifacts(scheduler: Scheduler, tx: Transaction, found: _RetrySet) -> None:
-    """What the jobs made is not there any more: markers, and sentinels of merges."""
+    """What the jobs made is not there any more: markers, sentinels of merges, and patches."""
     names = {name for record in found.members for name in record.terms.produces}
     markers = [name for name in names if name.startswith(settle.MARKER)]
-    tx.do("remove_markers", artifacts=records.listed(markers))
-    for name in filter(_is_sentinel, names):
+    makers = records.listed(record.number for record in found.everyone)
+    tx.do("unmake_markers", artifacts=records.listed(markers), makers=makers)
+    for name in (*filter(_is_sentinel, names), *_patches(found)):
         for probe in artifacts.parse(name, scheduler.kinds).probe:
             if isinstance(probe, artifacts.FileExists):
                 _remove_file(scheduler, probe.path)
+
+
+def _patches(found: _RetrySet) -> Iterator[str]:
+    for record in found.everyone:
+        yield from artifacts.names_of_job(record.job_id, record.number, [PATCH])
 
 
 def _remove_file(scheduler: Scheduler, path: str) -> None:
@@ -211,8 +218,9 @@ def _last_successful_point(tx: Transaction, root: JobRecord) -> tuple[str, ...]:
     """The direct predecessors that succeeded: the work goes on from there."""
     before = [one.number for one in root.terms.after]
     makers = tx.rows("producers", artifacts=records.listed(root.terms.needs))
-    chains = dict.fromkeys([*before, *(row["chain"] for row in makers)])
-    ends = jobs.chain_ends(tx, chains)
+    # A negative chain is history: an earlier rewind took the job from it.
+    chains = dict.fromkeys([*before, *(row["chain"] for row in makers if row["chain"] > 0)])
+    ends = jobs.deciding_links(tx, chains)
     return tuple(
         ends[chain].job_id
         for chain in chains

@@ -18,7 +18,7 @@ from headway.scheduler.endings import Ended
 from headway.scheduler.insert import insert
 from headway.scheduler.retry_jobs import retry_job
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import holds, jobs, records
+from headway.storage import codec, holds, jobs, records
 from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import READY, Transaction
@@ -72,7 +72,9 @@ def settle(
 
 
 def _blocked(one: Blocked) -> Ended:
-    return Ended(record=one.record, status=one.status, reason=one.reason, retry=False)
+    return Ended(
+        record=one.record, status=one.status, reason=one.reason, gate=one.reason.kind, retry=False
+    )
 
 
 def _consequences(
@@ -148,6 +150,7 @@ def _end(one: Ended, decision: retries.Decision | None) -> jobs.End:
         reason.detail if reason else None,
         one.started_at,
         None if one.run_id == record.run_id else one.run_id,
+        codec.dump(one.waited_on) if one.waited_on != record.waited_on else None,
     )
 
 
@@ -203,7 +206,8 @@ def _tell_consumers(tx: Transaction, final: Sequence[Ended]) -> set[int]:
     ran = [one for one in makers if one.status in states.FAILURE and one.run_id is not None]
     gone = [name for one in ran for name in one.record.terms.produces if name.startswith(MARKER)]
     if gone:
-        tx.do("remove_markers", artifacts=records.listed(gone))
+        makers_gone = records.listed(one.record.number for one in ran)
+        tx.do("unmake_markers", artifacts=records.listed(gone), makers=makers_gone)
     made = [name for one in makers for name in one.record.terms.produces]
     names = [*made, *_names(tx, final)]
     rows = tx.rows("waiting_consumers", artifacts=records.listed(names)) if names else ()

@@ -135,12 +135,14 @@ def _submit_all(
         submit_alone.look(tx, new, known, lane_ids, finds_some=bool(found))
     allocation = jobs.allocate(tx, jobs=len(fresh), positions=len(fresh), payloads=len(fresh))
     plans = _plans(scheduler, tx, wanted, fresh, allocation, known, turns)
-    after = references.resolve(tx, plans, found, wanted, turns, sequential=origin.sequential)
-    new_jobs = [
+    all_plans = plans | _unneeded(wanted, found, known, turns)
+    after = references.resolve(tx, all_plans, found, wanted, turns, sequential=origin.sequential)
+    asked_for = [
         _new_job(scheduler, tx, plan, after[plan.number], allocation, origin, lane_ids)
-        for plan in turns.each(plans.items())
+        for plan in turns.each(all_plans.items())
     ]
-    references.refuse_cycles(new_jobs, plans)
+    references.refuse_cycles(asked_for, all_plans)
+    new_jobs = asked_for[: len(plans)]
     chronicle = Chronicle(tx)
     inserted = insert(tx, new_jobs, chronicle)
     if shown is not None:
@@ -236,6 +238,26 @@ def _plans(
             job_id=scheduler.new_id(tx.now),
         )
     return plans
+
+
+def _unneeded(
+    wanted: Sequence[JobRequest],
+    found: Mapping[int, Submitted],
+    known: Templates,
+    turns: Turns,
+) -> dict[int, Plan]:
+    """Jobs whose unique key is in use: they are not made, but what was asked must make sense."""
+    return {
+        place: Plan(
+            asked=turns.asked[place],
+            request=wanted[place],
+            template=known.find(wanted[place].template),
+            number=one.chain,
+            job_id=one.job_id,
+        )
+        for place, one in turns.each((place, (place, one)) for place, one in found.items())
+        if one.deduplicated
+    }
 
 
 def _new_job(

@@ -2,12 +2,12 @@
 
 import operator
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from headway.domain import errors, moments
+from headway.domain import errors, moments, retries
 from headway.domain.jobs import (
     POSITION_GAP,
     Approval,
@@ -289,6 +289,7 @@ class End(NamedTuple):
     wait_detail: str | None = None
     started_at: int | None = None
     run_id: str | None = None
+    waited_on: str | None = None
 
 
 def end(tx: Transaction, ends: Sequence[tuple[int, End]]) -> None:
@@ -302,7 +303,7 @@ def end(tx: Transaction, ends: Sequence[tuple[int, End]]) -> None:
 
 
 class ChainEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """The last link of a chain: the chain is judged by it."""
+    """The link of a chain by which it is judged."""
 
     chain: int
     number: int
@@ -313,15 +314,26 @@ class ChainEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 def chain_ends(tx: Transaction, chains: Collection[int]) -> dict[int, ChainEnd]:
     """The last link of each of these chains."""
-    if not chains:
-        return {}
-    return {
-        row["chain"]: ChainEnd(
+    return {link.chain: link for link in _links(tx, chains)}
+
+
+def deciding_links(tx: Transaction, chains: Collection[int]) -> dict[int, ChainEnd]:
+    """The link by which each of these chains is judged by whoever comes after it."""
+    found: dict[int, ChainEnd] = {}
+    for link in _links(tx, chains):
+        earlier = found.get(link.chain)
+        if earlier is None or not retries.settles_its_chain(earlier.status):
+            found[link.chain] = link
+    return found
+
+
+def _links(tx: Transaction, chains: Collection[int]) -> Iterator[ChainEnd]:
+    """The links of these chains, the oldest of each first."""
+    for row in tx.rows("chain_links", chains=records.listed(chains)) if chains else ():
+        yield ChainEnd(
             chain=row["chain"],
             number=row["number"],
             job_id=row["job_id"],
             status=JobStatus(row["status"]),
             detail=row["wait_detail"],
         )
-        for row in tx.rows("chain_links", chains=records.listed(chains))
-    }

@@ -99,6 +99,11 @@ ON CONFLICT (artifact) DO UPDATE SET job_number = excluded.job_number;
 -- Custom artifacts are gone.
 DELETE FROM markers WHERE artifact = ANY (CAST(:artifacts AS text[]));
 
+-- name: unmake_markers
+-- Custom artifacts that these jobs made, or that somebody set by hand, are gone.
+DELETE FROM markers WHERE artifact = ANY (CAST(:artifacts AS text[]))
+AND (job_number IS NULL OR job_number = ANY (CAST(:makers AS bigint[])));
+
 -- name: present_markers
 -- Which of these custom artifacts are there.
 SELECT artifact FROM markers WHERE artifact = ANY (CAST(:artifacts AS text[]));

@@ -166,6 +166,7 @@ UPDATE jobs SET status = :status, finished_at = :finished_at, exit_code = :exit_
     retry_state = :retry_state, progress = coalesce(CAST(:progress AS text), progress), wait_kind = :wait_kind,
     wait_detail = :wait_detail, due_at = NULL, claim_expires_at = NULL, limited_since = NULL,
     started_at = coalesce(started_at, CAST(:started_at AS bigint)),
+    waited_on = coalesce(CAST(:waited_on AS text), waited_on),
     run_id = coalesce(CAST(:run_id AS text), run_id)
 WHERE number = ANY (CAST(:numbers AS bigint[]));
 

@@ -81,7 +81,7 @@ WITH RECURSIVE lines (key, standing, lane_id) AS (
         ORDER BY w.lane_id LIMIT 1)
     FROM lines WHERE lines.lane_id IS NOT NULL
 )
-SELECT w.key, w.standing, w.lane_id, w.job_number, w.priority, w.position, j.job_id
+SELECT w.key, w.standing, w.lane_id, w.job_number, w.priority, w.position, j.job_id, j.wait_kind
 FROM lines CROSS JOIN LATERAL (
     SELECT v.* FROM lock_waiters v
     WHERE v.key = lines.key AND v.mode = 'exclusive' AND v.standing = lines.standing

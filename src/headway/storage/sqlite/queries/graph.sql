@@ -93,6 +93,11 @@ ON CONFLICT (artifact) DO UPDATE SET job_number = excluded.job_number;
 -- Custom artifacts are gone.
 DELETE FROM markers WHERE artifact IN (SELECT value FROM json_each(:artifacts));
 
+-- name: unmake_markers
+-- Custom artifacts that these jobs made, or that somebody set by hand, are gone.
+DELETE FROM markers WHERE artifact IN (SELECT value FROM json_each(:artifacts))
+AND (job_number IS NULL OR job_number IN (SELECT value FROM json_each(:makers)));
+
 -- name: present_markers
 -- Which of these custom artifacts are there.
 SELECT artifact FROM markers WHERE artifact IN (SELECT value FROM json_each(:artifacts));

@@ -161,7 +161,7 @@ WHERE number = :number;
 UPDATE jobs SET status = :status, finished_at = :finished_at, exit_code = :exit_code,
     retry_state = :retry_state, progress = coalesce(:progress, progress), wait_kind = :wait_kind,
     wait_detail = :wait_detail, due_at = NULL, claim_expires_at = NULL, limited_since = NULL,
-    started_at = coalesce(started_at, :started_at),
+    started_at = coalesce(started_at, :started_at), waited_on = coalesce(:waited_on, waited_on),
     run_id = coalesce(:run_id, run_id)
 WHERE number IN (SELECT value FROM json_each(:numbers));
 

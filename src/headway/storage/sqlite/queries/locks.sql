@@ -77,7 +77,7 @@ WITH RECURSIVE lines (key, standing, lane_id) AS (
         AND w.mode = 'exclusive' AND w.standing = lines.standing AND w.lane_id > lines.lane_id)
     FROM lines WHERE lines.lane_id IS NOT NULL
 )
-SELECT w.key, w.standing, w.lane_id, w.job_number, w.priority, w.position, j.job_id
+SELECT w.key, w.standing, w.lane_id, w.job_number, w.priority, w.position, j.job_id, j.wait_kind
 FROM lines JOIN lock_waiters w ON w.key = lines.key AND w.job_number = (
     SELECT v.job_number FROM lock_waiters v
     WHERE v.key = lines.key AND v.mode = 'exclusive' AND v.standing = lines.standing
