@@ -171,3 +171,18 @@ def test_what_a_worker_calls_off_is_cancelled_and_not_tried_again(scheduler: Sch
     assert (ended.status, ended.retry_state) == (JobStatus.CANCELLED, "none")
     assert job(scheduler, 2).status is JobStatus.BLOCKED_BY_DEPENDENCY
     assert claim(scheduler) == []
+
+
+def test_a_heartbeat_that_was_held_up_takes_no_time_from_a_later_one(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler)
+    (started,) = claim(scheduler)
+    clock.move(20)
+    renewed = beat(scheduler, started).expires_at
+    clock.move(-15)
+    beat(scheduler, started)
+    clock.move(15)
+    assert started.lease is not None
+    lease_id = started.lease.lease_id
+    assert scheduler.store.read(lambda tx: leases.view(tx, lease_id)).expires_at == renewed

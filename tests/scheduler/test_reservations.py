@@ -6,13 +6,14 @@ from typing import Any, TypeVar
 
 import pytest
 from tests.helpers import MovableClock, ask, claim, event_kinds, submit
+from tests.scheduler.asking import register
 
 from headway.api import reservations as operations
 from headway.api.operation import Paging
 from headway.domain import errors, events
 from headway.domain.reservations import EXPIRES_AFTER_S, Reservation, ReservationState
 from headway.domain.workers import Abilities
-from headway.scheduler import direct
+from headway.scheduler import direct, timekeeper
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import workers
 from headway.storage.transaction import READY, Transaction
@@ -144,3 +145,19 @@ def test_reservations_are_listed(scheduler: Scheduler) -> None:
     body = operations.ReservationRequest(reserved_by="ann")
     made = ask(operations.create_reservation, scheduler, body=body)
     assert ask(operations.list_reservations, scheduler, query=Paging()).items == [made]
+
+
+def test_a_hold_whose_server_is_silent_for_too_long_is_lost(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    register(scheduler, "server")
+    held = reserve(scheduler, server="server")
+    clock.move(20)
+    register(scheduler, "server")
+    clock.move(20)
+    timekeeper.run_due(scheduler, clock.now())
+    assert scheduler.store.read(lambda tx: direct.get(tx, held.reservation_id)).ended_at is None
+    clock.move(11)
+    timekeeper.run_due(scheduler, clock.now())
+    found = scheduler.store.read(lambda tx: direct.get(tx, held.reservation_id))
+    assert found.state is ReservationState.EXPIRED

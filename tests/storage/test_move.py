@@ -152,3 +152,23 @@ COMPUTED = """
 SELECT c.name FROM sqlite_master t, pragma_table_xinfo(t.name) c
 WHERE t.type = 'table' AND c.hidden IN (2, 3)
 """
+
+
+def test_a_source_that_is_written_to_meanwhile_is_refused(
+    databases: Databases, tmp_path: Path, clock: MovableClock
+) -> None:
+    source, target = databases
+    store = Store(source)
+    scheduler = scheduler_on(store, clock, tmp_path)
+    submit(scheduler)
+
+    def write(table: str, copied: int) -> None:
+        if table == "events":
+            submit(scheduler)
+
+    with pytest.raises(errors.Conflict, match="was written to while it was copied"):
+        move.move(source, target, write)
+    store.close()
+    with target.reading() as tx:
+        assert not tx.rows("job_records", numbers="[1]")
+    target.close()

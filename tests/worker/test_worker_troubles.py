@@ -44,6 +44,8 @@ class Server(LocalTransport):
         self.forgets_reports = False
         self.problem: Exception | None = None
         self.released: list[str] = []
+        self.outcomes: list[Outcome] = []
+        self.late_s = 0.0
         self.heartbeats = 0
         self.tries = 0
 
@@ -59,7 +61,7 @@ class Server(LocalTransport):
     ) -> Taken:
         if self.forgets_reports or not ended:
             taken, self.jobs = self.jobs[:count], self.jobs[count:]
-            return Taken(jobs=taken, since=time.monotonic())
+            return Taken(jobs=taken, since=time.monotonic() - self.late_s)
         raise errors.Conflict("claims take no reports here")
 
     def wait(self) -> None:
@@ -80,6 +82,7 @@ class Server(LocalTransport):
         if self.problem is not None:
             raise self.problem
         self.released += [one.lease_id for one in ended]
+        self.outcomes += [one.outcome for one in ended]
         return [Refusal(lease_id=one.lease_id, error=None) for one in ended]
 
     def on_cancel(self, tell: object) -> None: ...
@@ -196,6 +199,35 @@ def test_a_reporter_that_stops_does_not_hammer_a_scheduler_that_is_away(
     assert slept.is_set()
     assert server.released == ["lease-1"]
     assert server.tries == 4
+
+
+def test_an_outcome_outlives_trouble_that_nobody_foresaw() -> None:
+    server = Server()
+    server.problem = RuntimeError("who would have thought")
+    told = Reporter(server, lambda run_ids: None, lambda run_id: None, random.Random(1))
+    told.add("lease-1", DONE)
+    told.poke()
+    eventually(lambda: server.tries == 2)
+    server.problem = None
+    eventually(lambda: server.outcomes == [DONE])
+    told.close(PATIENCE_S)
+
+
+def test_a_job_whose_lease_came_too_late_is_not_begun(tmp_path: Path) -> None:
+    begun: list[str] = []
+
+    def work() -> None:
+        begun.append("work")
+
+    server = Server(jobs=1)
+    server.late_s = 31.0
+    executor = ThreadExecutor({"work": Handler.of(work)}, 1)
+    worker = Worker(server, executor, slots=1, data=tmp_path)
+    worker.start()
+    eventually(lambda: not server.jobs and not worker.slots.used)
+    assert worker.stop(PATIENCE_S)
+    executor.close()
+    assert begun == server.released == []
 
 
 def test_a_poke_just_before_a_claim_is_not_forgotten(

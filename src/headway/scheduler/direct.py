@@ -68,11 +68,22 @@ def release(scheduler: Scheduler, tx: Transaction, reservation_id: str) -> Reser
 
 
 def expire(scheduler: Scheduler, tx: Transaction) -> int:
-    """Whoever did not renew in time has lost the slot. Answers how many."""
-    expired = tx.do("expire_reservations", now=tx.now_ms)
+    """Who did not renew in time, or whose server is gone, has lost the slot. Answers how many."""
+    expired = tx.do("expire_reservations", now=tx.now_ms, silence=_silence_ms(scheduler))
     if expired:
         tx.wake(READY)
     return expired
+
+
+def next_expiry(scheduler: Scheduler, tx: Transaction) -> int | None:
+    """When the active reservation ends unless somebody renews it."""
+    at: int | None = tx.value("next_reservation_expiry", silence=_silence_ms(scheduler))
+    return at
+
+
+def _silence_ms(scheduler: Scheduler) -> int:
+    """How long a server may be silent: as long as a worker that holds a lease."""
+    return int(scheduler.rules.lease_ttl_s * 1000)
 
 
 def expire_of_dead_servers(

@@ -64,6 +64,7 @@ class Picker:
         self._count = min(request.max_jobs, MOST_PER_CLAIM)
         starvation.expect(scheduler, tx)
         self._rooms = limits.rooms(tx, scheduler.concurrency)
+        tx.look_at_the_clock()  # nobody is waited for any more: leases last from here on
         self._facts = Facts(scheduler, tx)
         self._left = {name: room.left for name, room in self._rooms.items()}
         self._uses: dict[int, Mapping[str, int]] = {}

@@ -25,7 +25,6 @@ DUE_QUERIES = (
     "next_lease_expiry",
     "next_claim_expiry",
     "next_due_schedule",
-    "next_reservation_expiry",
 )
 
 log = logging.getLogger("headway.timekeeper")
@@ -91,7 +90,7 @@ def run_due(
     What is not trusted is a clock that was set in this moment: nothing is judged by it.
     """
     now = moments.to_millis(scheduler.clock.now())
-    next_at, watching = scheduler.store.read(_next)
+    next_at, watching = scheduler.store.read(partial(_next, scheduler))
     failed: list[Exception] = []
     if next_at is not None and next_at <= now:
         for step in _steps(scheduler, started_at):
@@ -100,7 +99,7 @@ def run_due(
                     pass
             except Exception as error:  # the other kinds of things are due all the same
                 failed.append(error)
-        next_at, watching = scheduler.store.read(_next)
+        next_at, watching = scheduler.store.read(partial(_next, scheduler))
     if watching:
         probes.probe(scheduler)
     if failed:
@@ -115,8 +114,9 @@ def _if_trusted(
     return step(tx) if trusts(tx.now) else 0
 
 
-def _next(tx: Transaction) -> tuple[int | None, bool]:
+def _next(scheduler: Scheduler, tx: Transaction) -> tuple[int | None, bool]:
     moments_due = [tx.rows(name)[0]["at"] for name in DUE_QUERIES]
+    moments_due.append(direct.next_expiry(scheduler, tx))
     moments_due.append(limits.next_rate_opening(tx))
     moments_due.append(tx.now_ms if lock_lines.is_put_off(tx) else None)
     known = [moment for moment in moments_due if moment is not None]

@@ -54,7 +54,7 @@ def move(
 ) -> dict[str, int]:
     """Copy every row, all of them or none; answers how many each table has.
 
-    Nobody may write to the source meanwhile: what comes later is not copied.
+    Refused if anybody writes to the source meanwhile: that would be left behind.
     """
     _refuse_other_schemas(source, target)
     session = target.session()
@@ -62,6 +62,7 @@ def move(
         session.begin()
         with source.reading() as old:
             counts = _copy(old, session.transaction(), progress)
+            _refuse_if_written(source, old)
         session.commit(set())
     except BaseException:
         session.rollback()
@@ -75,6 +76,18 @@ def _refuse_other_schemas(source: Database, target: Database) -> None:
     for database in (source, target):
         if pending := database.pending_migrations():
             raise errors.Conflict(f"a database is not up to date: {', '.join(pending)} is missing")
+
+
+def _refuse_if_written(source: Database, copied: Transaction) -> None:
+    with source.reading() as now:
+        if _last_event(now) != _last_event(copied):
+            raise errors.Conflict(
+                "the source was written to while it was copied; stop its servers and workers first"
+            )
+
+
+def _last_event(tx: Transaction) -> int:
+    return int(tx.rows("event_bounds")[0]["last"])
 
 
 def _copy(

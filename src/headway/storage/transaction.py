@@ -1,8 +1,8 @@
 """A transaction: named queries, one moment in time, and who is to be woken after the commit."""
 
 import enum
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from headway.domain import moments
@@ -16,6 +16,8 @@ DUE = "due"
 """The next moment at which something is due may have changed."""
 SAFETY_POLL_S = 5.0
 """How long anybody sleeps at most, in case a wake-up was lost."""
+SHORT_WAIT = timedelta(seconds=1)
+"""How much later than its own time a transaction may be without looking at the clock again."""
 EVENTS = "events"
 """There are new events."""
 DELIVERIES = "deliveries"
@@ -77,11 +79,20 @@ class Borrowed(Connection, Protocol):
 class Transaction:
     """Handed to every storage function."""
 
-    def __init__(self, connection: Connection, now: datetime) -> None:
+    def __init__(
+        self, connection: Connection, now: datetime, clock: Callable[[], datetime] | None = None
+    ) -> None:
         self._connection = connection
+        self._clock = clock
         self.now = now
         self.now_ms = moments.to_millis(now)
         self.wakes: set[str] = set()
+
+    def look_at_the_clock(self) -> None:
+        """If others were waited for since the transaction began, it is later now."""
+        if self._clock is not None and (now := self._clock()) - self.now > SHORT_WAIT:
+            self.now = now
+            self.now_ms = moments.to_millis(now)
 
     @property
     def beside(self) -> bool:

@@ -252,7 +252,7 @@ class Writer:
             if not lost:
                 batch = [(work, future, Manner.ALONE) for work, future, _ in batch]
             self._write(batch, tries + 1)
-        elif alone and len(batch) > 1 and not lost:
+        elif alone and len(batch) > 1 and not lost and not isinstance(error, errors.Unavailable):
             self._write(batch, tries, apart=True)
         else:
             self._fail(batch, error)

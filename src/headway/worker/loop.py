@@ -225,6 +225,11 @@ class Worker:
             self.slots.give_back()
             self._reported(lease_id) if lost else self._report()
 
+        if held.fence_at <= time.monotonic():  # the answer came too late to begin
+            held.fenced = True
+            log.warning("job %s is not started: its lease came too late", job.number)
+            done(calls.failed("its lease came too late", 1))
+            return
         try:
             held.running = self.executor.start(work, ctx, done)
         except Exception as error:

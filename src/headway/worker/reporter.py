@@ -14,6 +14,7 @@ from headway.worker.transport import Ended, Refusal, Transport
 
 LONGEST_WAIT_S = 15.0
 MOST_AT_ONCE = 1000
+MOST_SURPRISES = 5
 
 log = logging.getLogger("headway.worker")
 
@@ -90,6 +91,7 @@ class Reporter:
 
     def _report(self, ended: list[Ended]) -> None:
         wait_s = 0.1
+        surprises = 0
         while True:
             try:
                 self._flush([one.lease_id for one in ended])
@@ -102,8 +104,14 @@ class Reporter:
                     time.sleep(min(pause_s, 1.0))
                 wait_s = min(wait_s * 2, LONGEST_WAIT_S)
             except Exception as error:
-                self._report_apart(ended, error)
-                return
+                surprises += 1
+                if isinstance(error, errors.HeadwayError) or surprises >= MOST_SURPRISES:
+                    self._report_apart(ended, error)
+                    return
+                # What nobody foresaw may pass, and an outcome is not thrown away for it.
+                log.warning("%d outcomes could not be reported: %r", len(ended), error)
+                self._stopping.wait(wait_s)
+                wait_s *= 2
 
     def _note(self, refusals: Sequence[Refusal]) -> None:
         for refusal in refusals:

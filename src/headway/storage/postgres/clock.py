@@ -12,7 +12,7 @@ class SharedClock:
     """The database's clock: servers whose own clocks differ agree on what is due and what is late.
 
     It is read every so often; in between, time passes here. The answer takes a while, so what seems
-    to be behind is believed only when it is far behind.
+    to be behind is believed only when it is far behind, and an answer that took long not at all.
     """
 
     def __init__(self, own: Clock) -> None:
@@ -26,7 +26,9 @@ class SharedClock:
         moment, at = self._said
         return moment + timedelta(seconds=time.monotonic() - at)
 
-    def agree(self, theirs: datetime) -> None:
-        """The database has just said what time it is."""
-        if self._said is None or not timedelta() <= self.now() - theirs < STEP:
+    def agree(self, theirs: datetime, took_s: float = 0.0) -> None:
+        """The database has said what time it was at some moment while this took so long."""
+        if self._said is None:
+            self._said = theirs.astimezone(UTC), time.monotonic() - took_s / 2
+        elif took_s < STEP.total_seconds() and not timedelta() <= self.now() - theirs < STEP:
             self._said = theirs.astimezone(UTC), time.monotonic()

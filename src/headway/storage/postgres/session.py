@@ -3,6 +3,7 @@
 import contextlib
 import secrets
 import time
+from datetime import datetime
 
 import psycopg
 
@@ -106,14 +107,18 @@ class PostgresSession:
     def _read_clock(self) -> None:
         if isinstance(self._clock, SharedClock) and time.monotonic() > self._read_clock_at:
             self._read_clock_at = time.monotonic() + READ_CLOCK_EVERY_S
+            asked = time.monotonic()
             row = self._raw.execute(b"SELECT clock_timestamp()").fetchone()
             assert row is not None
-            self._clock.agree(row[0])
+            self._clock.agree(row[0], took_s=time.monotonic() - asked)
 
     def transaction(self) -> Transaction:
         """The handle for one piece of work."""
         self._connection.expect_nothing()
-        return Transaction(self._connection, moments.cut(self._clock.now()))
+        return Transaction(self._connection, self._now(), self._now)
+
+    def _now(self) -> datetime:
+        return moments.cut(self._clock.now())
 
     def savepoint(self) -> None:
         """Remember where this piece of work begins."""
@@ -144,7 +149,8 @@ class PostgresSession:
         except COLLISIONS:
             raise
         except LOST:
-            if not (wrote and self._was_kept()):
+            # An answer that came says that nothing was kept; only one that was lost leaves doubt.
+            if not (self._raw.closed and wrote and self._was_kept()):
                 raise
 
     def _was_kept(self) -> bool:

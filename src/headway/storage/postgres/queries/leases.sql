@@ -31,8 +31,8 @@ FROM runs r JOIN jobs j ON j.number = r.job_number JOIN lanes l USING (lane_id)
 WHERE r.run_id = :lease_id AND r.lease_state IS NOT NULL;
 
 -- name: renew_lease
--- A heartbeat.
-UPDATE leases SET expires_at = r.expires_at, progress = coalesce(r.progress, leases.progress)
+-- A heartbeat. One that was held up on its way takes no time from a later one.
+UPDATE leases SET expires_at = greatest(leases.expires_at, r.expires_at), progress = coalesce(r.progress, leases.progress)
 FROM json_to_recordset(CAST(:rows AS json)) AS r (lease_id text, expires_at bigint, progress text)
 WHERE leases.lease_id = r.lease_id;
 
@@ -77,8 +77,10 @@ UPDATE leases SET expires_at = greatest(expires_at, least(:now + ttl_ms, coalesc
 WHERE worker_id <> ALL (CAST(:except_workers AS text[]));
 
 -- name: next_reservation_expiry
--- When the active reservation ends by itself.
-SELECT min(expires_at) AS at FROM reservations WHERE state = 'ACTIVE';
+-- When the active reservation ends by itself, or for want of a word from the server that made it.
+SELECT min(CASE WHEN r.server IS NULL THEN r.expires_at
+    ELSE least(r.expires_at, coalesce(w.last_seen, r.created_at) + CAST(:silence AS bigint)) END) AS at
+FROM reservations r LEFT JOIN workers w ON w.worker_id = r.server WHERE r.state = 'ACTIVE';
 
 -- name: renew_every_lease
 -- The clock was set: whoever lives gets one time-to-live from now, and as long to run as before.

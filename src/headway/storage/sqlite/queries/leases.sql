@@ -28,8 +28,8 @@ FROM runs r JOIN jobs j ON j.number = r.job_number JOIN lanes l USING (lane_id)
 WHERE r.run_id = :lease_id AND r.lease_state IS NOT NULL;
 
 -- name: renew_lease
--- A heartbeat.
-UPDATE leases SET expires_at = :expires_at, progress = coalesce(:progress, progress) WHERE lease_id = :lease_id;
+-- A heartbeat. One that was held up on its way takes no time from a later one.
+UPDATE leases SET expires_at = max(expires_at, :expires_at), progress = coalesce(:progress, progress) WHERE lease_id = :lease_id;
 
 -- name: expired_leases
 -- Leases that nobody renewed in time.
@@ -72,8 +72,10 @@ UPDATE leases SET expires_at = max(expires_at, min(:now + ttl_ms, coalesce(deadl
 WHERE worker_id NOT IN (SELECT value FROM json_each(:except_workers));
 
 -- name: next_reservation_expiry
--- When the active reservation ends by itself.
-SELECT min(expires_at) AS at FROM reservations WHERE state = 'ACTIVE';
+-- When the active reservation ends by itself, or for want of a word from the server that made it.
+SELECT min(CASE WHEN r.server IS NULL THEN r.expires_at
+    ELSE min(r.expires_at, coalesce(w.last_seen, r.created_at) + :silence) END) AS at
+FROM reservations r LEFT JOIN workers w ON w.worker_id = r.server WHERE r.state = 'ACTIVE';
 
 -- name: renew_every_lease
 -- The clock was set: whoever lives gets one time-to-live from now, and as long to run as before.
