@@ -363,3 +363,18 @@ def test_a_finish_whose_answer_is_lost_counts_once(here: Scheduler) -> None:
     Lost(here.store, after=True)
     assert finish(here, started)[0].status is states.SUCCEEDED
     assert event_kinds(here).count("job.finished") == 1
+
+
+def test_who_follows_the_history_from_now_on_is_told_what_is_committed_late(
+    here: Scheduler, there: Scheduler
+) -> None:
+    submit(here)
+    with held_open(there, submitting_of(there)) as opened:
+        submit(here)
+        follower = here.store.read(events.from_now)
+        assert here.store.read(lambda tx: follower.read(tx, 100)) == []
+    late = opened.result(PATIENCE_S).job.number
+    found: list[int | None] = []
+    while late not in found:
+        found += [one.number for one in here.store.read(lambda tx: follower.read(tx, 100))]
+    assert found == [late]

@@ -16,6 +16,7 @@ from headway.domain.runs import Run
 from headway.http.exchange import TEXT, Exchange
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import events, jobs, log_files, runs
+from headway.storage.events import Follower
 from headway.storage.transaction import EVENTS, Transaction
 
 LOGS = re.compile(r"/api/(jobs|job-runs)/([^/]+)/logs/(stdout|stderr)")
@@ -40,11 +41,14 @@ class Streams:
         last = exchange.header("last-event-id") or exchange.query().get("after")
         if last is not None and (not last.isascii() or not last.isdecimal() or len(last) > 18):
             raise errors.InvalidRequest("Last-Event-ID", f"{last!r} is not the number of an event")
-        first, newest = await self._read(events.bounds)
-        seq = newest if last is None else int(last)
-        await exchange.stream(b"text/event-stream", self._event_parts(seq, first))
+        if last is None:
+            parts = self._event_parts(await self._read(events.from_now))
+        else:
+            first, _ = await self._read(events.bounds)
+            parts = self._event_parts(events.Follower(int(last)), first)
+        await exchange.stream(b"text/event-stream", parts)
 
-    async def _event_parts(self, seq: int, first: int) -> AsyncIterator[bytes]:
+    async def _event_parts(self, follower: Follower, first: int = 0) -> AsyncIterator[bytes]:
         changed = asyncio.Event()
         loop = asyncio.get_running_loop()
 
@@ -55,10 +59,9 @@ class Streams:
         stop = self._scheduler.store.wakeups.listen(EVENTS, tell)
         try:
             yield b": connected\n\n"
-            if first > seq + 1:
-                yield _lost(seq, first)
-                seq = first - 1
-            follower = events.Follower(seq)
+            if first > follower.seq + 1:
+                yield _lost(follower.seq, first)
+                follower = events.Follower(first - 1)
             while not self._stopping():
                 changed.clear()
                 for event in await self._read(lambda tx: follower.read(tx, PAGE)):

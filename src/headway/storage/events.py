@@ -3,7 +3,7 @@
 import itertools
 import operator
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,8 @@ from headway.storage.transaction import EVENTS, Row, Transaction
 
 LOOK_AGAIN_S = 0.05
 MOST_LOOKS = 40
+MOST_UNCERTAIN = 1000
+"""How many of the last lines may have appeared before lines with lower numbers."""
 
 
 class Chronicle:
@@ -64,6 +66,16 @@ def settled(
     return found
 
 
+def from_now(tx: Transaction) -> "Follower":
+    """Follows what is committed from now on, also under numbers that were taken before."""
+    numbers = [row["seq"] for row in tx.rows("last_event_numbers", count=MOST_UNCERTAIN)]
+    if not numbers:
+        return Follower(0)
+    there = set(numbers)
+    certain = next(n for n in itertools.count(numbers[-1]) if n + 1 not in there)
+    return Follower(certain, told={n for n in there if n > certain})
+
+
 class Follower:
     """Reads on and on from a line of history, and misses none that is committed late.
 
@@ -72,8 +84,9 @@ class Follower:
     line is there, or never will be.
     """
 
-    def __init__(self, seq: int) -> None:
+    def __init__(self, seq: int, told: Collection[int] = ()) -> None:
         self.seq = seq
+        self._told = told
         self.wait_s: float | None = None
         """When to read on; None: when there is something new."""
         self._decided = 0
@@ -88,7 +101,7 @@ class Follower:
         if len(known) < len(rows):
             self._look_who_writes(tx, rows[-1]["seq"])
             self.wait_s = LOOK_AGAIN_S if self._writers else 0.0
-        return [_event(row) for row in known]
+        return [_event(row) for row in known if row["seq"] not in self._told]
 
     def _is_next(self, row: Row) -> bool:
         is_next: bool = row["seq"] == self.seq + 1 or row["seq"] <= self._decided

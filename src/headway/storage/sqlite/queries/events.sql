@@ -17,6 +17,10 @@ WHERE e.job_number = :number AND e.seq > :seq ORDER BY e.seq LIMIT :count;
 -- The first and the last line there is.
 SELECT coalesce(min(seq), 0) AS first, coalesce(max(seq), 0) AS last FROM events;
 
+-- name: last_event_numbers
+-- The numbers of the last lines, the newest first.
+SELECT seq FROM events ORDER BY seq DESC LIMIT :count;
+
 -- name: last_event
 -- When the last thing happened.
 SELECT at FROM events ORDER BY seq DESC LIMIT 1;
