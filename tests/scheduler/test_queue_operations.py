@@ -41,6 +41,7 @@ def test_jobs_are_moved_approved_and_retried(scheduler: Scheduler) -> None:
 def test_a_large_count_is_taken_less_often_and_says_how_old_it_is(
     scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    register(scheduler)
     submit_all(scheduler, {}, {"queue": "slow"}, {"delay_s": 60}, {"approval": True})
     few = ask(queue.get_queue_status, scheduler)
     assert {(one.queue, one.reason): one.count for one in few.waiting} == {
@@ -61,6 +62,15 @@ def test_a_large_count_is_taken_less_often_and_says_how_old_it_is(
     clock.move(1)
     fresh = ask(queue.get_queue_status, scheduler)
     assert (fresh.length, fresh.as_of) == (5, clock.now())
+
+
+def test_jobs_are_counted_by_what_keeps_them_from_starting(scheduler: Scheduler) -> None:
+    register(scheduler, job_types=("work", "large", "paused"))
+    submit_all(scheduler, {}, {"job_type": "large", "cost_units": 101}, {"job_type": "unknown"})
+    submit(scheduler, "paused")
+    status = ask(queue.pause_queue, scheduler, body=queue.PauseBody(job_type="paused"))
+    counts = {one.reason: one.count for one in status.waiting}
+    assert counts == {"ready": 1, "limits": 1, "worker": 1, "paused": 1}
 
 
 def test_pauses_are_shown_until_they_are_lifted(scheduler: Scheduler) -> None:

@@ -10,6 +10,7 @@ from prometheus_client.core import (
     Metric,
 )
 
+from headway.scheduler import lane_gates
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits
 from headway.storage.transaction import Transaction
@@ -48,7 +49,7 @@ class Metrics:
             "How long the oldest waiting job has been there",
             labels=["queue", "status", "reason"],
         )
-        counted = self._scheduler.waiting.count(tx)
+        counted = lane_gates.waiting_counts(self._scheduler, tx)
         for row in counted.rows:
             labels = [row.queue, row.status, row.reason]
             depth.add_metric(labels, row.count)

@@ -9,6 +9,7 @@ from headway.domain.answers import (
     Totals,
 )
 from headway.domain.states import JobStatus
+from headway.scheduler import lane_gates
 from headway.scheduler.lane_gates import known_workers
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.views import view, views
@@ -67,7 +68,7 @@ def _length(tx: Transaction) -> int:
 
 def queue_status(scheduler: Scheduler, tx: Transaction) -> QueueStatus:
     """How many jobs wait for what, and what is paused."""
-    counted = scheduler.waiting.count(tx)
+    counted = lane_gates.waiting_counts(scheduler, tx)
     return QueueStatus(
         length=counted.total,
         as_of=counted.as_of,

@@ -6,11 +6,16 @@ from headway.domain.jobs import Lane
 from headway.domain.workers import Worker
 from headway.scheduler import starvation
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.waiting import Count, ReasonOf
 from headway.storage import limits, reservations, workers
 from headway.storage.transaction import Transaction
 
 TTLS_UNTIL_GONE = 3
 """A worker that was not heard of for so many lease times is gone."""
+
+
+NOBODY = 0
+"""The number of no job: one that does not starve."""
 
 
 class LaneGates:
@@ -41,6 +46,16 @@ class LaneGates:
             Gate.WORKER: None if claimed else worker.check(lane, self._workers),
         }
         return {gate: closed for gate, closed in verdicts.items() if closed is not None}
+
+
+def waiting_counts(scheduler: Scheduler, tx: Transaction) -> Count:
+    """How many jobs wait for what."""
+
+    def gates() -> ReasonOf:
+        shut = LaneGates(scheduler, tx)
+        return lambda lane: closed.kind if (closed := shut.first_closed(lane, NOBODY)) else None
+
+    return scheduler.waiting.count(tx, gates)
 
 
 def known_workers(scheduler: Scheduler, tx: Transaction) -> list[Worker]:

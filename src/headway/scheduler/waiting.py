@@ -1,11 +1,14 @@
 """How many jobs wait for what. Counting many is work, so it is not done for every question."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple
 
 from headway.domain import moments
 from headway.domain.answers import QueueCount
+from headway.domain.jobs import Lane
 from headway.domain.states import JobStatus
+from headway.storage import records
 from headway.storage.transaction import Transaction
 
 FEW = 10_000
@@ -15,6 +18,12 @@ JOBS_PER_SECOND = 20_000
 """The count of so many jobs is good for one second more."""
 
 LONGEST_S = 60.0
+
+
+READY = "ready"
+"""The reason of those whom nothing keeps from starting but a free slot."""
+
+ReasonOf = Callable[[Lane], str | None]
 
 
 class Count(NamedTuple):
@@ -35,12 +44,15 @@ class WaitingCounts:
     def __init__(self) -> None:
         self._last: Count | None = None
 
-    def count(self, tx: Transaction) -> Count:
-        """How many wait for what; `as_of` says how old the answer is."""
+    def count(self, tx: Transaction, gates: Callable[[], ReasonOf]) -> Count:
+        """How many wait for what; `as_of` says how old the answer is.
+
+        `gates` tells what keeps those of a lane from starting that wait for nothing of their own.
+        """
         last = self._last
         if last is not None and 0 <= (tx.now - last.as_of).total_seconds() < _lasts_s(last.total):
             return last
-        self._last = Count(tx.now, _rows(tx))
+        self._last = Count(tx.now, _rows(tx, gates()))
         return self._last
 
 
@@ -48,14 +60,20 @@ def _lasts_s(total: int) -> float:
     return 0.0 if total <= FEW else min(LONGEST_S, total / JOBS_PER_SECOND)
 
 
-def _rows(tx: Transaction) -> tuple[QueueCount, ...]:
+def _rows(tx: Transaction, reason_of: ReasonOf) -> tuple[QueueCount, ...]:
+    counts: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for row in tx.rows("waiting_by_lane"):
+        reason = row["wait_kind"] or reason_of(records.lane(row)) or READY
+        key = (row["queue"], row["status"], reason)
+        count, oldest = counts.get(key, (0, row["oldest"]))
+        counts[key] = (count + int(row["count"]), min(oldest, row["oldest"]))
     return tuple(
         QueueCount(
-            queue=row["queue"],
-            status=JobStatus(row["status"]),
-            reason=row["reason"],
-            count=int(row["count"]),
-            oldest=moments.from_millis(row["oldest"]),
+            queue=queue,
+            status=JobStatus(status),
+            reason=reason,
+            count=count,
+            oldest=moments.from_millis(oldest),
         )
-        for row in tx.rows("waiting_by_queue")
+        for (queue, status, reason), (count, oldest) in sorted(counts.items())
     )

@@ -248,15 +248,13 @@ UPDATE jobs SET position = :position WHERE number = :number;
 -- How many jobs wait; the index of the queue alone tells.
 SELECT count(*) AS count FROM jobs WHERE phase = 0;
 
--- name: waiting_by_queue
--- How many jobs wait in which queue and status, and since when the oldest does.
-SELECT l.queue, w.status, coalesce(w.wait_kind, 'ready') AS reason, sum(w.count) AS count, min(w.oldest) AS oldest
-FROM (
+-- name: waiting_by_lane
+-- How many jobs wait in which lane, status and for what, and since when the oldest does.
+SELECT l.*, w.status, w.wait_kind, w.count, w.oldest FROM (
     SELECT lane_id, status, wait_kind, count(*) AS count, min(created_at) AS oldest
     FROM jobs WHERE phase = 0
     GROUP BY lane_id, status, wait_kind
-) w JOIN lanes l USING (lane_id)
-GROUP BY l.queue, w.status, coalesce(w.wait_kind, 'ready');
+) w JOIN lanes l USING (lane_id);
 
 -- name: totals
 -- How many jobs ever ended in which status.
