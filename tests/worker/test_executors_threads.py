@@ -170,7 +170,7 @@ def test_a_job_type_without_handler_fails(executor_for: Start, tmp_path: Path) -
 
 
 def test_a_late_handler_is_timed_out_and_its_slot_goes_on(
-    executor_for: Start, tmp_path: Path
+    executor_for: Start, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     cancelled, ended = threading.Event(), threading.Event()
 
@@ -192,6 +192,7 @@ def test_a_late_handler_is_timed_out_and_its_slot_goes_on(
         status=RunStatus.FAILED, error="timed out after 0.05 s", timed_out=True
     )
     assert cancelled.wait(PATIENCE_S)
+    assert "job 1 timed out, but its handler runs in a thread" in caplog.text
     assert run(executor, make_work(tmp_path, "quick")).result == "next"
     ended.set()
     assert run(executor, make_work(tmp_path, "quick")).result == "next"

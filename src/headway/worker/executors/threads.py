@@ -1,6 +1,7 @@
 """Handlers inside the worker's own process: plain ones on slot threads, async ones on a loop."""
 
 import contextvars
+import logging
 from collections.abc import Mapping
 
 from headway.domain.handlers import Handler
@@ -13,6 +14,8 @@ from headway.worker.executors.loops import EventLoop
 from headway.worker.executors.settling import Settlement
 from headway.worker.executors.slot_threads import SlotThreads
 from headway.worker.executors.timers import Timers
+
+log = logging.getLogger("headway.worker")
 
 
 class ThreadExecutor:
@@ -98,6 +101,11 @@ class _ThreadRun:
 
     def _time_out(self) -> None:
         if self._work.timeout_s is not None and self._settlement.claim():
+            log.warning(
+                "job %s timed out, but its handler runs in a thread, which cannot be stopped: it "
+                'goes on until it looks at ctx.cancelled; isolation="process" would end it',
+                self._work.number,
+            )
             self._ctx.cancel()
             self._executor.threads.write_off()
             self._settlement.report(calls.timed_out(self._work.timeout_s))
