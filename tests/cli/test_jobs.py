@@ -82,6 +82,18 @@ def test_a_result_is_shown_in_short_and_given_as_a_whole(cli: Cli) -> None:
     assert "failed: no ink" in cli.error("jobs", "result", "2", code=1)
 
 
+def test_after_a_rewind_what_the_job_said_before_is_history(cli: Cli) -> None:
+    cli.program("run", "--", "sh", "-c", "echo OLD; exit 3")
+    (old,) = cli.json("runs", "list", "--job", "1")["items"]
+    assert re.search("error +exited with code 3", cli.text("jobs", "show", "1"))
+    cli.call("jobs", "retry", "1")
+    assert "exited" not in cli.text("jobs", "show", "1")
+    assert "has not run yet" in cli.error("jobs", "tail", "1", code=4)
+    assert cli.text("runs", "logs", old["run_id"]) == "OLD\n"
+    cli.call("jobs", "cancel", "1")
+    assert cli.error("jobs", "attach", "1", code=143) == "job 1 cancelled\n"
+
+
 def test_the_graph_is_drawn(cli: Cli) -> None:
     assert cli.text("jobs", "schedule") == "Outcome: No scheduled jobs\n"
     empty = cli.text("jobs", "schedule", "--format", "json")

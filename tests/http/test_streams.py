@@ -83,6 +83,17 @@ def test_a_jobs_log_is_that_of_its_last_run(server: Server) -> None:
     assert server.http.get(path).text.count("\n") == 2
 
 
+def test_a_job_that_was_rewound_has_no_log_until_it_runs_again(server: Server) -> None:
+    job = server.submit("say", params={"lines": 2}, queue="rewound")
+    server.wait(job, "SUCCEEDED")
+    run = server.runs(job)[0]["run_id"]
+    server.post("/api/queue/pause", queue="rewound")
+    server.post(f"/api/jobs/{job['number']}/retry", force=True)
+    answer = server.http.get(f"/api/jobs/{job['number']}/logs/stdout")
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert server.http.get(f"/api/job-runs/{run}/logs/stdout").text == "line 0\nline 1\n"
+
+
 def test_a_large_answer_is_compressed_and_small_ones_are_not(server: Server) -> None:
     server.submit("note", "x", params={"name": "x" * 5000})
     assert server.http.get("/api/jobs").headers["content-encoding"] == "gzip"

@@ -84,6 +84,5 @@ def ending(session: Session, job: Job) -> str:
     """One line about how a job ended, and why."""
     if job.wait_reason is not None:
         return f"job {job.number} {job.status.lower()}: {session.text(job.wait_reason.detail)}"
-    runs = session.send(calls.runs_of_job(job.number)).items
-    error = words.headline(runs[0].error) if runs else ""
+    error = words.headline(session.send(calls.get_run(job.run_id)).error) if job.run_id else ""
     return f"job {job.number} {job.status.lower()}" + (f": {error}" if error else "")

@@ -12,7 +12,6 @@ import msgspec
 from headway.domain import errors
 from headway.domain import events as kinds
 from headway.domain.events import Event
-from headway.domain.runs import Run
 from headway.http.exchange import TEXT, Exchange
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import events, jobs, log_files, runs
@@ -81,8 +80,8 @@ class Streams:
         match = LOGS.fullmatch(exchange.path)
         assert match is not None
         kind, name, stream = match.groups()
-        find = runs.view if kind == "job-runs" else _last_run
-        run_id = (await self._read(lambda tx: find(tx, name))).run_id
+        find = _run_id if kind == "job-runs" else _run_id_of_job
+        run_id = await self._read(lambda tx: find(tx, name))
         path = log_files.path(self._scheduler.data / log_files.folder(run_id), stream)
         follow, tail = _read_query(exchange.query())
         if not follow and tail is not None:
@@ -112,11 +111,16 @@ class Streams:
         return await asyncio.to_thread(self._scheduler.store.read, work)
 
 
-def _last_run(tx: Transaction, reference: str) -> Run:
-    found = runs.of_job(tx, jobs.find_number(tx, reference))
-    if not found:
+def _run_id(tx: Transaction, run_id: str) -> str:
+    return runs.view(tx, run_id).run_id
+
+
+def _run_id_of_job(tx: Transaction, reference: str) -> str:
+    """The job's last run; what ran before a rewind is history."""
+    run_id = jobs.read_one(tx, reference).run_id
+    if run_id is None:
         raise errors.NotFound("run of job", reference)
-    return found[0]
+    return run_id
 
 
 def _read_query(query: dict[str, str]) -> tuple[bool, int | None]:

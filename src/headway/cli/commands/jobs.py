@@ -86,8 +86,8 @@ def show(session: "Session", job: options.Job) -> None:
     found = session.send(calls.get_job(job))
 
     def render() -> None:
-        runs = session.send(calls.runs_of_job(found.number)).items
-        job_text.sheet(session, found, runs[0] if runs else None)
+        run = session.send(calls.get_run(found.run_id)) if found.run_id else None
+        job_text.sheet(session, found, run)
 
     session.show(found, render)
 

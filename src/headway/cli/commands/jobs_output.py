@@ -29,11 +29,10 @@ def tail(
     from headway.client import calls
     from headway.domain import errors
 
-    runs = session.send(calls.runs_of_job(job)).items
-    if not runs:
-        found = session.send(calls.get_job(job))
+    found = session.send(calls.get_job(job))
+    if found.run_id is None:
         raise errors.Conflict(f"job {found.number} has not run yet, it is {found.status.lower()}")
-    copy_log(session, runs[0].run_id, "stderr" if stderr else "stdout", follow=follow, lines=lines)
+    copy_log(session, found.run_id, "stderr" if stderr else "stdout", follow=follow, lines=lines)
 
 
 def copy_log(

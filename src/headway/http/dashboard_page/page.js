@@ -212,9 +212,10 @@ async function drawJob() {
   if (number !== chosen) return;
   $("title").replaceChildren(`Job ${number} `, status(job));
   $("actions").replaceChildren(...actions(job));
-  $("facts").replaceChildren(...facts(job, runs.items[0]));
+  const last = runs.items.find(one => one.run_id === job.run_id); // the others are of before a rewind
+  $("facts").replaceChildren(...facts(job, last));
   $("gates").replaceChildren(...why.gates.map(gate));
-  const run = runs.items[0]?.run_id;
+  const run = last?.run_id;
   $("said").hidden = !run;
   if (run && log?.run !== run) follow(run).catch(report);
 }
