@@ -129,6 +129,44 @@ def test_a_worker_finds_the_server_and_does_what_only_it_can(served: Cli) -> Non
         worker.communicate(timeout=WAIT_S)
 
 
+def test_tail_waits_for_a_job_to_start_and_shows_all_it_says(served: Cli) -> None:
+    script = "i=0; while [ $i -lt 30 ]; do echo $i; i=$((i+1)); done"
+    served.call("submit", "command", "--approval", "--", "sh", "-c", script)
+    with served.start("jobs", "tail", "1", "--follow") as tail:
+        assert tail.stderr is not None
+        assert tail.stderr.readline() == "job 1 waits: awaiting human approval\n"
+        served.call("jobs", "approve", "1")
+        out, _ = tail.communicate(timeout=WAIT_S)
+    assert (tail.returncode, out.split()) == (0, [str(n) for n in range(30)])
+    assert served.text("jobs", "tail", "1", "--follow").split() == [str(n) for n in range(10, 30)]
+
+
+def test_tail_of_a_job_that_ends_without_running_says_so(cli: Cli) -> None:
+    cli.call("submit", "command", "--approval", "--", "true")
+    with cli.start("jobs", "tail", "1", "--follow") as tail:
+        assert tail.stderr is not None
+        assert "job 1 waits" in tail.stderr.readline()
+        cli.call("jobs", "cancel", "1", "--reason", "enough")
+        out, err = tail.communicate(timeout=WAIT_S)
+    assert (tail.returncode, out) == (143, "")
+    assert err.startswith("job 1 cancelled")
+    cli.call("submit", "command", "--needs", "file:nowhere", "--", "true")
+    assert "missing file:nowhere" in cli.error("jobs", "tail", "2", "-f", code=10)
+    nothing = {"run_id": None, "stream": "stdout", "text": ""}
+    assert cli.json("jobs", "tail", "2", "--follow", code=10) == nothing
+
+
+def test_ctrl_c_ends_a_tail_and_not_the_job(cli: Cli) -> None:
+    cli.call("submit", "command", "--approval", "--", "true")
+    with cli.start("jobs", "tail", "1", "--follow") as tail:
+        assert tail.stderr is not None
+        assert "job 1 waits" in tail.stderr.readline()
+        tail.send_signal(signal.SIGINT)
+        tail.communicate(timeout=WAIT_S)
+    assert tail.returncode == 130
+    assert cli.text("jobs", "status", "1") == "waiting_on_approval\n"
+
+
 def _until(cli: Cli, wanted: str, *words: str) -> str:
     """Ask again until the answer has what is waited for."""
     give_up = time.monotonic() + WAIT_S

@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from headway.cli import words
@@ -30,20 +31,32 @@ class Follower:
 
     def follow(self, reference: JobRef) -> Job:
         """Wait for the end; answers the job as it ended."""
-        wait_s = FIRST_POLL_S
-        while True:
-            job = self._session.send(calls.get_job(reference))
+        for job in self._looks(reference):
             if job.run_id is not None and job.started_at is not None:
                 self._read(job.run_id)
-            if job.status in states.TERMINAL:
-                break
-            self._tell(job)
-            time.sleep(wait_s)
-            wait_s = min(wait_s * 1.5, LONGEST_POLL_S)
         for reader in self._readers.values():
             reader.join()
         self._bar.clear()
         return job
+
+    def until_started(self, reference: JobRef) -> Job:
+        """Wait until it runs, or has ended without; answers the job as it is then."""
+        for job in self._looks(reference):
+            if job.started_at is not None:
+                break
+        return job
+
+    def _looks(self, reference: JobRef) -> Iterator[Job]:
+        """The job as it is, again and again until it has ended; says what it waits for."""
+        wait_s = FIRST_POLL_S
+        while True:
+            job = self._session.send(calls.get_job(reference))
+            yield job
+            if job.status in states.TERMINAL:
+                return
+            self._tell(job)
+            time.sleep(wait_s)
+            wait_s = min(wait_s * 1.5, LONGEST_POLL_S)
 
     def _read(self, run_id: str) -> None:
         for stream in STREAMS:

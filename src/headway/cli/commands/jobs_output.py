@@ -10,6 +10,7 @@ from headway.cli.options import command
 
 if TYPE_CHECKING:
     from headway.cli.session import Session
+    from headway.domain.jobs import Job
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +22,9 @@ def register(app: typer.Typer) -> None:
 def tail(
     session: "Session",
     job: options.Job,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until it ends.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Wait for it and go on until it ends.")
+    ] = False,
     stderr: Annotated[bool, typer.Option("--stderr", help="What it said on stderr.")] = False,
     lines: Annotated[int, typer.Option("-n", "--lines", min=0, max=100_000, help="How many.")] = 20,
 ) -> None:
@@ -29,10 +32,29 @@ def tail(
     from headway.client import calls
     from headway.domain import errors
 
+    stream = "stderr" if stderr else "stdout"
     found = session.send(calls.get_job(job))
-    if found.run_id is None:
+    if follow and found.started_at is None:
+        _follow_from_the_start(session, found, stream)
+    elif found.run_id is None:
         raise errors.Conflict(f"job {found.number} has not run yet, it is {found.status.lower()}")
-    copy_log(session, found.run_id, "stderr" if stderr else "stdout", follow=follow, lines=lines)
+    else:
+        copy_log(session, found.run_id, stream, follow=follow, lines=lines)
+
+
+def _follow_from_the_start(session: "Session", job: "Job", stream: str) -> None:
+    """Wait for a job to start, and show all it says; if it never does, exit as attach would."""
+    from headway.cli import follow, words
+
+    found = follow.Follower(session).until_started(job.number)
+    if found.run_id is not None and found.started_at is not None:
+        copy_log(session, found.run_id, stream, follow=True, lines=None)
+        return
+    if session.screen.json:
+        session.screen.value({"run_id": None, "stream": stream, "text": ""})
+    else:
+        session.screen.note(follow.ending(session, found))
+    raise typer.Exit(words.ending(found))
 
 
 def copy_log(
