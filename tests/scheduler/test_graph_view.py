@@ -1,12 +1,14 @@
 """The graph: what is waiting on what."""
 
 import msgspec
-from tests.helpers import claim, finish, submit
-from tests.scheduler.asking import graph, register, submit_all
+import pytest
+from tests.helpers import claim, finish, run_next, submit
+from tests.scheduler.asking import graph, register, rewound, submit_all
 
 from headway.domain import graph_text
 from headway.domain.answers import Graph
 from headway.domain.runs import RunStatus
+from headway.scheduler import graph_view
 from headway.scheduler.scheduler import Scheduler
 
 
@@ -100,6 +102,57 @@ def test_a_retry_shows_in_the_status_of_the_edge(scheduler: Scheduler) -> None:
     found = graph(scheduler)
     assert [(edge.to, edge.status) for edge in found.edges] == [(first.job_id, "queued")]
     assert "after:success -> 1 queued" in graph_text.render(found)
+
+
+def arrows(found: Graph) -> list[tuple[int, int]]:
+    """The edges between jobs, by their numbers."""
+    known = {node.id: node.number for node in found.nodes}
+    return [(known[edge.source], known[edge.to]) for edge in found.edges if not edge.state]
+
+
+def test_around_a_producer_the_retry_that_is_waited_for_is_shown(scheduler: Scheduler) -> None:
+    submit(scheduler, produces=["file:a"])
+    submit(scheduler, needs=["file:a"])
+    run_next(scheduler, RunStatus.FAILED)
+    for asked in (1, 2, 3):
+        found = graph(scheduler, job=asked, max_depth=1)
+        assert (numbers(found), arrows(found)) == ([1, 2, 3], [(2, 3)])
+
+
+def test_around_a_retry_is_what_is_around_its_first_job(scheduler: Scheduler) -> None:
+    submit(scheduler)
+    submit(scheduler, after=[1])
+    submit(scheduler, after=[2])
+    run_next(scheduler, RunStatus.FAILED)
+    for asked in (1, 4):
+        found = graph(scheduler, job=asked, max_depth=1)
+        assert (numbers(found), arrows(found)) == ([1, 2, 4], [(2, 1)])
+        assert [edge.status for edge in found.edges] == ["queued"]
+    assert arrows(graph(scheduler, job=3, max_depth=2)) == [(2, 1), (3, 2)]
+
+
+def test_a_retry_that_a_rewind_made_history_is_shown_if_it_is_asked_for(
+    scheduler: Scheduler,
+) -> None:
+    submit(scheduler)
+    submit(scheduler, after=[1])
+    run_next(scheduler, RunStatus.FAILED)
+    rewound(scheduler, 1)
+    assert numbers(graph(scheduler, job=1)) == [1, 2]
+    found = graph(scheduler, job=3)
+    assert (numbers(found), arrows(found)) == ([1, 2, 3], [(2, 1)])
+
+
+def test_of_a_large_neighbourhood_the_nearest_jobs_are_shown(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    #  1 -> 2 -> 3 -> 4 -> 5 -> 6
+    for number in range(6):
+        submit(scheduler, after=[number] if number else [])
+    monkeypatch.setattr(graph_view, "MOST_JOBS", 3)
+    assert numbers(graph(scheduler, job=3, max_depth=5)) == [2, 3, 4]
+    assert numbers(graph(scheduler, job=6, max_depth=5)) == [4, 5, 6]
+    assert numbers(graph(scheduler, job=1, max_depth=5)) == [1, 2, 3]
 
 
 def test_a_command_is_shown_as_it_would_be_typed(scheduler: Scheduler) -> None:

@@ -2,7 +2,9 @@
 
 import contextlib
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice, zip_longest
+from typing import TypeAlias
 
 import msgspec
 
@@ -18,9 +20,12 @@ from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
 MOST_JOBS = 5000
-"""So many jobs are shown, the newest ones: nobody reads a larger picture."""
+"""So many jobs are shown, the newest ones, or the nearest: nobody reads a larger picture."""
 
 DEFAULT_DEPTH = 3
+
+_Step: TypeAlias = Callable[[Transaction, Sequence[JobRecord]], Iterable[int]]
+"""From some jobs to the numbers of those that are next to them."""
 
 
 def graph(
@@ -33,34 +38,54 @@ def graph(
 ) -> Graph:
     """Active and blocked jobs, all jobs, or the neighbourhood of one."""
     if job is not None:
-        shown = _neighbourhood(tx, jobs.find_number(tx, job), max_depth)
-        return _draw(scheduler, tx, shown, closed=True)
+        near = _neighbourhood(tx, jobs.read_one(tx, job), max_depth)
+        return _draw(scheduler, tx, near, within={abs(record.chain) for record in near})
     query = "newest_numbers" if everything else "shown_numbers"
     shown = sorted({row["number"] for row in tx.rows(query, count=MOST_JOBS)})
-    return _draw(scheduler, tx, shown, closed=False)
+    return _draw(scheduler, tx, jobs.read(tx, shown))
 
 
-def _neighbourhood(tx: Transaction, start: int, max_depth: int) -> list[int]:
-    """What a job waits for, and what waits for it, so many steps away."""
-    found = {start}
-    for step in (_upstream, _downstream):
-        wave = {start}
-        for _ in range(max_depth):
-            wave = set(step(tx, wave)) - found
-            found |= wave
-            if not wave or len(found) > MOST_JOBS:
-                break
-    return sorted(found)[:MOST_JOBS]
+def _neighbourhood(tx: Transaction, start: JobRecord, max_depth: int) -> list[JobRecord]:
+    """What a job waits for, and what waits for it, so many steps away; the nearest ones."""
+    chains = _chains_around(tx, abs(start.chain), max_depth)
+    steps = {chain: place for place, chain in enumerate(chains)}
+    links = [one for one in _links(tx, chains) if one.chain > 0 and one.number != start.number]
+    near = [start, *sorted(links, key=lambda one: steps[one.chain])][:MOST_JOBS]
+    return sorted(near, key=lambda one: one.number)
 
 
-def _upstream(tx: Transaction, numbers: Collection[int]) -> Iterable[int]:
-    found = jobs.read(tx, numbers)
+def _chains_around(tx: Transaction, start: int, max_depth: int) -> list[int]:
+    """Chains, nearest first: from a job to its retries is no step."""
+    found = {start: None}
+    both = zip_longest(_waves(tx, start, _upstream), _waves(tx, start, _downstream), fillvalue=())
+    for up, down in islice(both, max_depth):
+        found |= dict.fromkeys((*up, *down))
+        if len(found) > MOST_JOBS:
+            break
+    return list(found)[:MOST_JOBS]
+
+
+def _waves(tx: Transaction, start: int, step: _Step) -> Iterator[list[int]]:
+    """The chains that are one step away in a direction, then those two steps away, and so on."""
+    seen, wave = {start}, [start]
+    while wave:
+        numbers = sorted(set(step(tx, _links(tx, wave))), reverse=True)[:MOST_JOBS]
+        wave = sorted({abs(record.chain) for record in jobs.read(tx, numbers)} - seen)
+        seen |= set(wave)
+        yield wave
+
+
+def _links(tx: Transaction, chains: Collection[int]) -> list[JobRecord]:
+    """Jobs with their retries, also those that a rewind made history."""
+    return tx.values(JobRecord, "chain_members", chains=records.with_history(chains))
+
+
+def _upstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
     makers = (end.number for _, end in _producers(tx, found))
     return [*(number for _, _, number in _after(tx, found)), *makers]
 
 
-def _downstream(tx: Transaction, numbers: Collection[int]) -> Iterable[int]:
-    found = jobs.read(tx, numbers)
+def _downstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
     chains = records.listed({abs(record.chain) for record in found})
     names = [
         name
@@ -104,28 +129,34 @@ def _producers(tx: Transaction, found: Sequence[JobRecord]) -> list[tuple[str, C
     return [(name, ends[chain]) for name, chain in sorted(makers) if chain in ends]
 
 
-def _draw(scheduler: Scheduler, tx: Transaction, shown: Sequence[int], *, closed: bool) -> Graph:
-    """The jobs with their edges. A closed picture takes in nobody beyond these."""
-    found = jobs.read(tx, shown)
-    edges = [*_after_edges(tx, found), *_artifact_edges(scheduler, tx, found)]
-    ids = {record.job_id for record in found}
-    if closed:
-        edges = [edge for edge in edges if edge.to in ids or edge.state]
-    beyond = {edge.to for edge in edges if not edge.state} - ids
-    numbers = [*shown, *jobs.find_numbers(tx, beyond).values()] if beyond else shown
+def _draw(
+    scheduler: Scheduler,
+    tx: Transaction,
+    found: Sequence[JobRecord],
+    within: Collection[int] | None = None,
+) -> Graph:
+    """The jobs with their edges; those go to these chains only, or wherever they lead."""
+    edges = [*_after_edges(tx, found, within), *_artifact_edges(scheduler, tx, found, within)]
+    beyond = {edge.to for edge in edges if not edge.state} - {record.job_id for record in found}
+    numbers = {record.number for record in found}
+    numbers |= set(jobs.find_numbers(tx, beyond).values()) if beyond else set()
     return Graph(
         nodes=tuple(_node(job) for job in views(scheduler, tx, sorted(numbers))),
         edges=tuple(edges),
     )
 
 
-def _after_edges(tx: Transaction, found: Sequence[JobRecord]) -> list[Edge]:
+def _after_edges(
+    tx: Transaction, found: Sequence[JobRecord], within: Collection[int] | None
+) -> list[Edge]:
     after = _after(tx, found)
     before = {record.number: record for record in jobs.read(tx, {number for *_, number in after})}
     ends = jobs.chain_ends(tx, {abs(record.chain) for record in before.values()})
     edges = []
     for record, how, number in after:
         target = before[number]
+        if within is not None and abs(target.chain) not in within:
+            continue
         end = ends[abs(target.chain)]
         retried = msgspec.UNSET if end.status is target.status else end.status.lower()
         edges.append(Edge(source=record.job_id, to=target.job_id, after=how, status=retried))
@@ -133,7 +164,10 @@ def _after_edges(tx: Transaction, found: Sequence[JobRecord]) -> list[Edge]:
 
 
 def _artifact_edges(
-    scheduler: Scheduler, tx: Transaction, found: Sequence[JobRecord]
+    scheduler: Scheduler,
+    tx: Transaction,
+    found: Sequence[JobRecord],
+    within: Collection[int] | None,
 ) -> list[Edge]:
     makers: dict[str, list[ChainEnd]] = {}
     for name, end in _producers(tx, found):
@@ -145,8 +179,12 @@ def _artifact_edges(
         for name in record.terms.needs:
             others = [end for end in makers.get(name, ()) if end.number != record.number]
             edges += [
-                Edge(source=record.job_id, to=end.job_id, artifact=name) for end in others
-            ] or [_leaf(record, name, facts)]
+                Edge(source=record.job_id, to=end.job_id, artifact=name)
+                for end in others
+                if within is None or end.chain in within
+            ]
+            if not others:
+                edges.append(_leaf(record, name, facts))
     return edges
 
 
