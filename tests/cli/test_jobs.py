@@ -124,6 +124,14 @@ def test_around_one_job_both_what_it_waits_for_and_what_waits_for_it_are_drawn(c
     assert "waited on  dependencies" in cli.text("jobs", "show", "2")
 
 
+def test_jobs_beyond_the_picture_are_named_by_their_numbers_too(cli: Cli) -> None:
+    cli.call("submit", "story")
+    for number in ("1", "2", "3"):
+        cli.call("submit", "story", "--after", number)
+    drawn = cli.text("jobs", "schedule", "--job", "4", "--max-depth", "2").splitlines()
+    assert drawn[-1].endswith("-> 2 waiting_on_deps [story] [wait: waiting on job 1]")
+
+
 def test_jobs_are_moved_approved_and_rejected(cli: Cli) -> None:
     for _ in range(3):
         cli.call("submit", "story", "--approval")

@@ -1,7 +1,8 @@
 """The graph as text: what is waiting on what, in plain ASCII."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 import msgspec
 
@@ -14,23 +15,31 @@ LONGEST_COMMAND = 60
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def render(graph: Graph, max_depth: int = 3) -> str:
-    """A tree for each job that no other waits for, with what it waits for underneath."""
+Number: TypeAlias = Callable[[str], str]
+"""From a job's id to its number, or to the id if that is not known."""
+
+
+def render(graph: Graph, max_depth: int = 3, number: Number = str) -> str:
+    """A tree for each job that no other waits for, with what it waits for underneath.
+
+    Jobs that are named in the texts and are not in the picture are looked up by `number`.
+    """
     if not graph.nodes:
         return EMPTY
-    return "\n".join([HEADER, *_Drawing(graph, max_depth).lines()])
+    return "\n".join([HEADER, *_Drawing(graph, max_depth, number).lines()])
 
 
 class _Drawing:
     """Each job is unfolded where it is first met."""
 
-    def __init__(self, graph: Graph, max_depth: int) -> None:
+    def __init__(self, graph: Graph, max_depth: int, number: Number) -> None:
         self._nodes = {node.id: node for node in graph.nodes}
         self._edges: dict[str, list[Edge]] = {}
         for edge in graph.edges:
             self._edges.setdefault(edge.source, []).append(edge)
         self._targets = {edge.to for edge in graph.edges}
         self._max_depth = max_depth
+        self._number = number
         self._unfolded: set[str] = set()
         self._shown: set[str] = set()
 
@@ -41,7 +50,7 @@ class _Drawing:
         for node in [*tops, *order]:
             if node.id not in self._shown:
                 self._shown.add(node.id)
-                yield _ascii(_node(node, self._nodes))
+                yield _ascii(self._node(node))
                 yield from self._below(node.id, "", 1)
 
     def _below(self, job: str, indent: str, depth: int) -> Iterator[str]:
@@ -62,30 +71,28 @@ class _Drawing:
         node = self._nodes.get(edge.to)
         if node is None:
             return f"{name} [{edge.state or 'missing'}]"
-        return f"{name} -> {_node(node, self._nodes, edge.status or None)}"
+        return f"{name} -> {self._node(node, edge.status or None)}"
 
+    def _node(self, node: Node, status: str | None = None) -> str:
+        return " ".join([str(node.number), status or node.status, *self._brackets(node)])
 
-def _node(node: Node, nodes: Mapping[str, Node], status: str | None = None) -> str:
-    return " ".join([str(node.number), status or node.status, *_brackets(node, nodes)])
+    def _brackets(self, node: Node) -> Sequence[str]:
+        command = node.command
+        if len(command) > LONGEST_COMMAND:
+            command = command[: LONGEST_COMMAND - 3] + "..."
+        found = [f"[{command}]"]
+        if node.wait:
+            found.append(f"[wait: {_UUID.sub(self._named, node.wait)}]")
+        if node.locks:
+            found.append(f"[locks: {', '.join(node.locks)}]")
+        if node.pinned:
+            found.append(f"[pinned: {node.pinned}]")
+        return found
 
-
-def _brackets(node: Node, nodes: Mapping[str, Node]) -> Sequence[str]:
-    command = node.command
-    if len(command) > LONGEST_COMMAND:
-        command = command[: LONGEST_COMMAND - 3] + "..."
-    found = [f"[{command}]"]
-    if node.wait:
-        found.append(f"[wait: {_with_numbers(node.wait, nodes)}]")
-    if node.locks:
-        found.append(f"[locks: {', '.join(node.locks)}]")
-    if node.pinned:
-        found.append(f"[pinned: {node.pinned}]")
-    return found
-
-
-def _with_numbers(text: str, nodes: Mapping[str, Node]) -> str:
-    """People know jobs by their numbers."""
-    return _UUID.sub(lambda id_: str(nodes[id_[0]].number) if id_[0] in nodes else id_[0], text)
+    def _named(self, id_: re.Match[str]) -> str:
+        """People know jobs by their numbers."""
+        node = self._nodes.get(id_[0])
+        return str(node.number) if node else self._number(id_[0])
 
 
 def _ascii(text: str) -> str:

@@ -157,7 +157,7 @@ def schedule(
     else:
         # Around one job there are as many steps below it as above.
         depth = max_depth if job is None else 2 * max_depth
-        session.screen.line(graph_text.render(graph, depth))
+        session.screen.line(graph_text.render(graph, depth, session.number))
 
 
 @command(app, "events", "headway jobs events 7")
