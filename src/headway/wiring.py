@@ -6,6 +6,7 @@ start no worker and need not wait for its imports.
 
 import contextlib
 import importlib
+import logging
 import os
 import secrets
 import sqlite3
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from headway.client.app import App
 
 TOKEN_FILE = "admin.token"
+
+log = logging.getLogger(__name__)
 
 
 def open_database(url: str, clock: Clock, *, durable: bool = True) -> Database:
@@ -97,6 +100,8 @@ def _checked_app(found: Any, reference: str) -> "App":
 def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) -> Scheduler:
     """A scheduler on a store, with the app's handlers and the user's plug-ins."""
     found = plugins.load()
+    for kind, problem in found.problems.items():
+        log.warning("artifact kind %r: %s", kind, problem)
     chosen: dict[str, Any] = {}
     if settings.concurrency_policy:
         chosen["concurrency"] = _plug_in(settings.concurrency_policy)
@@ -105,7 +110,7 @@ def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) 
     return Scheduler(
         store=store,
         clock=store.database.clock,
-        workspace=Workspace(Path(settings.workspace).resolve(), found),
+        workspace=Workspace(Path(settings.workspace).resolve(), found.checks),
         data=settings.data_dir.resolve(),
         rules=Rules(
             lease_ttl_s=settings.lease_ttl_s,
@@ -117,7 +122,7 @@ def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) 
         ),
         handlers=app.handlers if app else {},
         defaults=app.defaults if app else {},
-        kinds=artifacts.kinds(found),
+        kinds=artifacts.kinds(found.checks, broken=found.problems),
         **chosen,
     )
 

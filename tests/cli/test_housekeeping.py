@@ -105,6 +105,32 @@ def test_doctor_says_which_setting_names_no_database(cli: Cli) -> None:
     assert [one["subject"] for one in answer["findings"] if not one["ok"]] == ["database"]
 
 
+def test_a_broken_plug_in_is_told_about_and_stops_nothing_else(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = cli.folder / "packages" / "broken-1.0.dist-info"
+    package.mkdir(parents=True)
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    entries = "[headway.artifacts]\nbucket = nobody_has_it:check\nfile = builtins:print\n"
+    (package / "entry_points.txt").write_text(entries)
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    code, _, err = cli.program("run", "--", "true")
+    assert (code, err.splitlines()[:2]) == (
+        0,
+        [
+            "artifact kind 'bucket': the plug-in nobody_has_it:check could not be loaded:"
+            " ModuleNotFoundError: No module named 'nobody_has_it'",
+            "artifact kind 'file': the plug-in builtins:print is not used: this kind is built in",
+        ],
+    )
+    code, _, err = cli.program("submit", "story", "--needs", "bucket:x")
+    assert (code, "nobody_has_it:check could not be loaded" in err.splitlines()[-1]) == (2, True)
+    monkeypatch.syspath_prepend(str(package.parent))
+    ill = [one for one in cli.json("doctor", code=1)["findings"] if not one["ok"]]
+    assert [one["subject"] for one in ill] == ["plug-ins"]
+    assert "nobody_has_it" in ill[0]["detail"]
+
+
 def test_pauses_show_and_are_lifted(cli: Cli) -> None:
     assert "Paused: everything" in cli.text("pause")
     assert "Paused: job type story" in cli.text("pause", "--type", "story")

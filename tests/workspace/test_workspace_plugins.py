@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.domain import artifacts
+from headway.domain import artifacts, errors
 from headway.workspace import Workspace, plugins
 
 
@@ -33,7 +33,7 @@ def test_an_installed_kind_is_parsed_and_asked(packages: Path, tmp_path: Path) -
         "def check(workspace, key):\n    return (workspace / 'bucket' / key).exists()\n",
         "bucket = bucket_kind:check",
     )
-    loaded = plugins.load()
+    loaded = plugins.load().checks
     probe = artifacts.parse("bucket:a.txt", artifacts.kinds(loaded)).probe
     workspace = Workspace(tmp_path, loaded)
     assert not workspace.has(probe)
@@ -42,19 +42,51 @@ def test_an_installed_kind_is_parsed_and_asked(packages: Path, tmp_path: Path) -
     assert workspace.has(probe)
 
 
-def test_a_kind_that_cannot_be_imported_says_which_it_is(packages: Path) -> None:
-    install(packages, "import a_module_nobody_has\n", "bucket = bucket_kind:check")
-    with pytest.raises(ImportError) as failure:
-        plugins.load()
-    assert failure.value.__notes__ == [
-        "while loading the artifact kind 'bucket' (bucket_kind:check)"
-    ]
+@pytest.mark.parametrize(
+    ("code", "entry", "problem"),
+    [
+        ("import nobody_has_it", "bucket = bucket_kind:check", "loaded: ModuleNotFoundError: No "),
+        ("", "bucket = bucket_kind:check", "loaded: AttributeError: "),
+        ("raise SystemExit('no')", "bucket = bucket_kind:check", "loaded: SystemExit: no"),
+        ("check = 1", "bucket = bucket_kind:check", "loaded: it is not callable"),
+        ("check = print", "file = bucket_kind:check", "is not used: this kind is built in"),
+        ("check = print", "plan_doc = bucket_kind:check", "is not used: this kind is built in"),
+    ],
+)
+def test_a_kind_that_cannot_be_used_is_left_out_and_says_why(
+    packages: Path, code: str, entry: str, problem: str
+) -> None:
+    install(packages, code, entry)
+    loaded = plugins.load()
+    assert loaded.checks == {}
+    (told,) = loaded.problems.values()
+    assert told.startswith("the plug-in bucket_kind:check ")
+    assert problem in told
 
 
-def test_a_kind_that_is_no_function_is_refused(packages: Path) -> None:
-    install(packages, "check = 1\n", "bucket = bucket_kind:check")
-    with pytest.raises(TypeError, match="bucket_kind:check is not callable"):
-        plugins.load()
+def test_of_two_plug_ins_for_one_kind_the_first_is_used(packages: Path) -> None:
+    install(packages, "check = print", "bucket = bucket_kind:check")
+    other = packages / "other-1.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (other / "entry_points.txt").write_text("[headway.artifacts]\nbucket = builtins:repr\n")
+    loaded = plugins.load()
+    assert list(loaded.checks) == ["bucket"]
+    assert "another one brings this kind too" in loaded.problems["bucket"]
+
+
+def test_a_need_of_a_kind_that_could_not_be_loaded_is_refused_with_the_reason(
+    packages: Path,
+) -> None:
+    install(packages, "import nobody_has_it", "bucket = bucket_kind:check")
+    loaded = plugins.load()
+    known = artifacts.kinds(loaded.checks, broken=loaded.problems)
+    with pytest.raises(errors.InvalidArtifact) as refusal:
+        artifacts.parse("bucket:a.txt", known)
+    assert refusal.value.detail == (
+        "artifact 'bucket:a.txt': the plug-in bucket_kind:check could not be loaded: "
+        "ModuleNotFoundError: No module named 'nobody_has_it'"
+    )
 
 
 @pytest.mark.parametrize("error", [OSError("disk"), RuntimeError("bug")])

@@ -21,7 +21,7 @@ from headway.clock import SystemClock
 from headway.domain import errors
 from headway.server_file import NAME, ServerFile
 from headway.settings import Settings
-from headway.workspace import Workspace
+from headway.workspace import Workspace, plugins
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_SQLITE = (3, 38, 0)
@@ -47,7 +47,8 @@ def examine(session: Session) -> list[Finding]:
         mend = f"correct {settings_module.FILE} or the HEADWAY_… variables"
         return [*found, _bad("settings", error.detail, mend)]
     found.append(_settings())
-    looks: list[Callable[[Settings], Finding]] = [_data, _disk, _database, _app, _workspace]
+    looks: tuple[Callable[[Settings], Finding], ...]
+    looks = (_data, _disk, _database, _app, _plug_ins, _workspace)
     for look in looks:
         try:
             found.append(look(settings))
@@ -149,6 +150,14 @@ def _app(settings: Settings) -> Finding:
         return _bad("app", detail, "mend the module, or start where it can be found")
     names = ", ".join(sorted(app.handlers)) if app else ""
     return _good("app", f"{settings.app}: {names or 'no jobs'}")
+
+
+def _plug_ins(settings: Settings) -> Finding:
+    found = plugins.load()
+    if found.problems:
+        told = "; ".join(f"kind {kind!r}: {why}" for kind, why in found.problems.items())
+        return _bad("plug-ins", told, "mend or uninstall the package")
+    return _good("plug-ins", ", ".join(sorted(found.checks)) or "none are installed")
 
 
 def _workspace(settings: Settings) -> Finding:

@@ -78,19 +78,33 @@ class Folders(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kinds(msgspec.Struct, frozen=True, kw_only=True):
-    """The kinds beside the generic ones: named, with their generic forms, and plugged in."""
+    """The kinds beside the generic ones: named, with their generic forms, and plugged in.
+
+    Of those whose plug-in cannot be used, `broken` says why.
+    """
 
     named: Mapping[str, tuple[str, ...]]
     plugged_in: frozenset[str]
+    broken: Mapping[str, str]
 
 
-def kinds(extra: Collection[str] = (), folders: Folders | None = None) -> Kinds:
+def kinds(
+    extra: Collection[str] = (),
+    folders: Folders | None = None,
+    broken: Mapping[str, str] | None = None,
+) -> Kinds:
     """The kinds that can be parsed; `extra` names the plugged-in ones."""
-    named = _named(folders or Folders())
     for kind in extra:
-        if kind in GENERIC or kind in named:
+        if is_built_in(kind):
             raise ValueError(f"artifact kind {kind!r} is built in and cannot be plugged in")
-    return Kinds(named=named, plugged_in=frozenset(extra))
+    return Kinds(
+        named=_named(folders or Folders()), plugged_in=frozenset(extra), broken=broken or {}
+    )
+
+
+def is_built_in(kind: str) -> bool:
+    """Whether a kind is there without any plug-in."""
+    return kind in GENERIC or kind in BUILT_IN.named
 
 
 def parse(text: str, known: Kinds | None = None) -> Artifact:
@@ -120,6 +134,8 @@ def _parse(text: str, known: Kinds) -> Artifact:
         return Artifact(name=f"{kind}:{key}", probe=tuple(_generic(form) for form in forms))
     if kind in known.plugged_in:
         return Artifact(name=text, probe=(Plugin(kind=kind, key=key),))
+    if kind in known.broken:
+        raise _Unreadable(known.broken[kind])
     every = sorted([*GENERIC, *known.named, *known.plugged_in])
     raise _Unreadable(f"unknown kind {kind!r}; the kinds are {', '.join(every)}")
 
