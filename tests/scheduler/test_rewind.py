@@ -227,6 +227,23 @@ def test_and_starts_afresh_with_it(scheduler: Scheduler) -> None:
     assert rewound(scheduler, 1).retry_set[-1] == user.job_id
 
 
+def test_of_a_sentinel_that_is_a_link_only_the_link_is_removed(scheduler: Scheduler) -> None:
+    workspace = scheduler.workspace.root
+    sentinels = workspace / ".headway/merge-conflicts"
+    sentinels.mkdir(parents=True)
+    for name in ("mine.txt", "other.json"):
+        (workspace / name).write_text("mine")
+    (sentinels / "link.json").symlink_to(workspace / "mine.txt")
+    (sentinels / "lost.json").symlink_to("nowhere")
+    (sentinels / "away").symlink_to(workspace)
+    names = [f"merge_sentinel:{name}" for name in ("link", "lost", "away/other")]
+    submit(scheduler, produces=names, retry_policy=ONCE)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    rewound(scheduler, 1)
+    assert [one.name for one in sentinels.iterdir()] == ["away"]
+    assert {one.name for one in workspace.iterdir()} == {".headway", "mine.txt", "other.json"}
+
+
 def test_a_sentinel_that_cannot_be_removed_refuses_the_whole(scheduler: Scheduler) -> None:
     submit(scheduler, produces=["merge_sentinel:foo"], retry_policy=ONCE)
     finish(scheduler, claim(scheduler), RunStatus.FAILED)

@@ -1,6 +1,7 @@
 """Rewind: a job and everything downstream of it start afresh, as a new generation."""
 
 import contextlib
+import posixpath
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
@@ -167,9 +168,12 @@ def _patches(found: _RetrySet) -> Iterator[str]:
 
 
 def _remove_file(scheduler: Scheduler, path: str) -> None:
+    """Remove a file; a link goes itself, not what it leads to, and a linked folder stays."""
     try:
         with contextlib.suppress(errors.OutsideWorkspace):
-            scheduler.workspace.resolve(path).unlink(missing_ok=True)
+            folder = scheduler.workspace.resolve(posixpath.dirname(path))
+            if folder == scheduler.workspace.root / posixpath.dirname(path):
+                (folder / posixpath.basename(path)).unlink(missing_ok=True)
     except OSError as error:
         raise errors.RewindRefused(f"cannot remove {path}: {error.strerror}") from None
 
