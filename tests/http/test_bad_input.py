@@ -178,7 +178,24 @@ def test_the_tail_of_a_log_is_a_sensible_number_of_lines(server: Server) -> None
     for tail in ("-1", "some", DIGITS, "100001"):
         check_problem(server.http.get(path, params={"tail": tail}), 422)
     assert server.http.get(path, params={"tail": 2}).text == "line 3\nline 4\n"
-    check_problem(server.http.get(path, params={"follow": "maybe"}), 422)
+
+
+def test_a_flag_is_true_or_false_and_anything_else_is_refused_by_its_name(server: Server) -> None:
+    job = server.submit("note", "flag")
+    server.wait(job, "SUCCEEDED")
+
+    def shown(query: str) -> bool:
+        nodes = server.http.get(f"/api/graph{query}").raise_for_status().json()["nodes"]
+        return job["number"] in [node["number"] for node in nodes]
+
+    assert [shown(query) for query in ("?all", "?all=true", "?all=1", "?all=TRUE")] == [True] * 4
+    assert [shown(query) for query in ("", "?all=false", "?all=0", "?all=no")] == [False] * 4
+    log = f"/api/jobs/{job['number']}/logs/stdout"
+    assert server.http.get(f"{log}?follow").status_code == 200
+    for path, flag in (("/api/graph", "all"), (log, "follow")):
+        answer = server.http.get(path, params={flag: "maybe"})
+        check_problem(answer, 422)
+        assert list(answer.json()["errors"]) == [flag]
 
 
 def test_a_wrong_method_says_which_ones_there_are(server: Server) -> None:

@@ -110,7 +110,7 @@ def test_artifacts_workers_graph_and_history_are_answered(scheduler: Scheduler) 
     with pytest.raises(errors.NotFound):
         ask(artifacts.get_artifact, scheduler, type="model", key="a/b")
     assert [one.alive for one in ask(workers.list_workers, scheduler).items] == [True]
-    assert len(ask(graph.get_graph, scheduler, query=graph.GraphQuery(all="")).nodes) == 1
+    assert len(ask(graph.get_graph, scheduler, query=graph.GraphQuery(all=True)).nodes) == 1
     assert len(ask(explain.why, scheduler, id="1").gates) == 9
     assert ask(explain.get_scheduler_status, scheduler).queue_length == 1
     first = ask(events_list.list_events, scheduler, query=events_list.EventQuery(limit=1))

@@ -17,3 +17,13 @@ def read_word(field: str, text: str | None, words: type[Word]) -> Word | None:
     except ValueError:
         known = ", ".join(words)
         raise errors.InvalidRequest(field, f"{text!r} is not one of {known}") from None
+
+
+def read_flag(field: str, text: str) -> bool:
+    """True or false; the bare name of a parameter means true."""
+    word = text.strip().lower()
+    if word in ("", "true", "1", "yes"):
+        return True
+    if word in ("false", "0", "no"):
+        return False
+    raise errors.InvalidRequest(field, f"{text!r} is neither true nor false")

@@ -14,7 +14,7 @@ DEEPEST = 100
 class GraphQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How much of the graph; `all` needs no value."""
 
-    all: bool | str = False
+    all: bool = False
     job: str | int | None = None
     max_depth: int = graph_view.DEFAULT_DEPTH
 
@@ -27,9 +27,8 @@ def get_graph(call: Call[Nothing, GraphQuery]) -> Graph:
         raise errors.InvalidRequest(
             "max_depth", f"{query.max_depth} is not between 0 and {DEEPEST}"
         )
-    everything = str(query.all).lower() not in ("false", "0", "no")
     return call.scheduler.store.read(
         lambda tx: graph_view.graph(
-            call.scheduler, tx, everything=everything, job=query.job, max_depth=query.max_depth
+            call.scheduler, tx, everything=query.all, job=query.job, max_depth=query.max_depth
         )
     )

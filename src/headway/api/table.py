@@ -1,11 +1,13 @@
 """The table of operations and the way from a method and a path to one of them."""
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 import msgspec
 
+from headway.api import filters
 from headway.api.operation import OPERATIONS, Answered, Call, Nothing, Operation
 from headway.domain import errors
 from headway.domain.tokens import Principal, Role
@@ -121,9 +123,23 @@ def read_query(operation: Operation, pairs: Mapping[str, str]) -> Any:
     if not pairs and operation.query is Nothing:
         return Nothing()
     try:
-        return msgspec.convert(dict(pairs), operation.query, strict=False)
+        return msgspec.convert(_with_flags(operation.query, pairs), operation.query, strict=False)
     except msgspec.ValidationError as error:
         raise errors.from_validation(str(error)) from None
+
+
+def _with_flags(kind: Any, pairs: Mapping[str, str]) -> dict[str, str | bool]:
+    flags = _flags(kind)
+    return {
+        name: filters.read_flag(name, text) if name in flags else text
+        for name, text in pairs.items()
+    }
+
+
+@cache
+def _flags(kind: Any) -> frozenset[str]:
+    """The parameters that are true or false."""
+    return frozenset(one.name for one in msgspec.structs.fields(kind) if one.type is bool)
 
 
 def perform(

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from headway.api import filters
 from headway.domain import errors
 from headway.domain import events as kinds
 from headway.domain.events import Event
@@ -127,12 +128,10 @@ def _read_query(query: dict[str, str]) -> tuple[bool, int | None]:
     unknown = set(query) - {"follow", "tail"}
     if unknown:
         raise errors.InvalidRequest(min(unknown), "there is no such parameter")
-    follow, tail = query.get("follow", "false"), query.get("tail")
-    if follow not in ("true", "false"):
-        raise errors.InvalidRequest("follow", "must be true or false")
+    follow, tail = filters.read_flag("follow", query.get("follow", "false")), query.get("tail")
     if tail is not None and not _is_line_count(tail):
         raise errors.InvalidRequest("tail", f"must be a number of lines up to {MOST_TAIL}")
-    return follow == "true", None if tail is None else int(tail)
+    return follow, None if tail is None else int(tail)
 
 
 def _is_line_count(text: str) -> bool:
