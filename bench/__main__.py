@@ -94,9 +94,14 @@ def _dag(shrink: int, db: str | None) -> None:
             dag.layers(count * 4 // 10), dag.join(count // 2), dag.chain(count // 10)
         ),
     }
+    rates = {}
     for name, make in shapes.items():
-        seconds, rate = dag.drain(make(), db)
-        _say(name, f"{rate:,.0f}/s", f"{rate / plain:.2f}x of flat, submitted in {seconds:.1f} s")
+        seconds, rates[name] = dag.drain(make(), db)
+        ratio = f"{rates[name] / plain:.2f}x of flat, submitted in {seconds:.1f} s"
+        _say(name, f"{rates[name]:,.0f}/s", ratio)
+    alone, _ = drain.drain(count // 20, 1, db)
+    ratio = f"the chain is {rates['chain'] / alone:.2f}x of it"
+    _say("without edges, one at a time", f"{alone:,.0f}/s", ratio)
 
 
 def _memory(shrink: int, db: str | None) -> None:
@@ -166,10 +171,14 @@ def _postgres_peers(shrink: int, db: str) -> None:
         slow = peers.drain(postgres_peers.PROCRASTINATE, db, 3000 // shrink, 100)
         _say("Procrastinate, 100 at once", f"{slow:,.0f}/s")
         for slots in (100, 1000):  # side by side in time, for the machine may be busy
-            quick = peers.drain(postgres_peers.PGQUEUER, db, 30_000 // shrink, slots)
-            ours, _ = drain.drain(30_000 // shrink, slots, db)
-            _say(f"PgQueuer, batches of {slots}", f"{quick:,.0f}/s")
-            ratio = f"{ours / slow:.1f}x Procrastinate, {ours / quick:.2f}x PgQueuer"
+            count = 30_000 // shrink
+            bounded = peers.drain(postgres_peers.PGQUEUER, db, count, slots // 2, slots)
+            ours, _ = drain.drain(count, slots, db)
+            unbounded = peers.drain(postgres_peers.PGQUEUER, db, count, slots)
+            _say(f"PgQueuer, batches of {slots // 2}, {slots} at once", f"{bounded:,.0f}/s")
+            _say(f"PgQueuer, batches of {slots}, any number at once", f"{unbounded:,.0f}/s")
+            against = f"{ours / bounded:.2f}x and {ours / unbounded:.2f}x PgQueuer"
+            ratio = f"{against}, {ours / slow:.1f}x Procrastinate"
             _say(f"Headway, {slots} slots", f"{ours:,.0f}/s", ratio)
 
 

@@ -43,7 +43,7 @@ from pgqueuer.db import AsyncpgPoolDriver
 from pgqueuer.queries import Queries
 from pgqueuer.types import QueueExecutionMode
 
-async def main(url, count, batch):
+async def main(url, count, batch, most=None):
     async with asyncpg.create_pool(url, min_size=4, max_size=10) as pool:
         driver = AsyncpgPoolDriver(pool)
         queries = Queries(driver)
@@ -58,10 +58,11 @@ async def main(url, count, batch):
             size = min(1000, count - start)
             await queries.enqueue(["noop"] * size, [None] * size, [0] * size)
         began = time.perf_counter()
-        await queue.run(batch_size=batch, mode=QueueExecutionMode.drain)
+        await queue.run(
+            batch_size=batch, max_concurrent_tasks=most, mode=QueueExecutionMode.drain)
         print(count / (time.perf_counter() - began))
 
-asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
+asyncio.run(main(sys.argv[1], *map(int, sys.argv[2:])))
 """
 
 
@@ -71,11 +72,11 @@ class Peers:
     def __init__(self, python: Path) -> None:
         self._python = python
 
-    def drain(self, program: str, url: str, count: int, at_once: int) -> float:
-        """Jobs a second, so many of them at once."""
+    def drain(self, program: str, url: str, count: int, *numbers: int) -> float:
+        """Jobs a second; the numbers say how many are taken, and how many are at work, at once."""
         with postgres.database(url) as db:
             answer = subprocess.run(
-                [self._python, "-c", program, db, str(count), str(at_once)],
+                [self._python, "-c", program, db, str(count), *map(str, numbers)],
                 check=True,
                 capture_output=True,
                 text=True,
