@@ -9,9 +9,9 @@ from tests.helpers import submit
 from tests.scheduler.asking import queue_order, submit_all
 
 from headway.domain import errors
+from headway.domain.group_requests import GroupRequest
 from headway.domain.handlers import Handler
 from headway.scheduler import groups
-from headway.scheduler.groups import GroupRequest
 from headway.scheduler.scheduler import Scheduler
 
 

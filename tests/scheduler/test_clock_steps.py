@@ -8,7 +8,9 @@ from tests.helpers import WORKER, MovableClock, claim, finish, job, run_next, su
 from tests.servers import wait_for
 
 from headway.domain.runs import RunStatus
+from headway.domain.schedule_requests import ScheduleRequest
 from headway.domain.states import JobStatus
+from headway.domain.template_requests import TemplateRequest
 from headway.scheduler import (
     clock_steps,
     direct,
@@ -19,9 +21,7 @@ from headway.scheduler import (
     timekeeper,
 )
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.schedules import ScheduleRequest
 from headway.scheduler.start import Started
-from headway.scheduler.templates import TemplateRequest
 from headway.scheduler.timekeeper import Timekeeper
 from headway.storage import job_lists, jobs, runs
 from headway.storage.job_lists import JobFilter

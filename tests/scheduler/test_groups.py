@@ -10,6 +10,7 @@ from headway.api import groups as operations
 from headway.api.jobs import CancelBody
 from headway.api.operation import Paging
 from headway.domain import errors, events
+from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import Group, GroupMode, GroupStatus, OnFailure
 from headway.domain.jobs import RetryPolicy
 from headway.domain.requests import AfterRequest, BatchJobRequest
@@ -18,7 +19,6 @@ from headway.domain.states import JobStatus
 from headway.domain.tokens import Role
 from headway.scheduler import cancel as cancelling
 from headway.scheduler import groups, rewind, timekeeper, verify
-from headway.scheduler.groups import GroupRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.transaction import Transaction
 

@@ -9,6 +9,7 @@ from tests.helpers import MovableClock, ask, ask_lease, claim, finish, job, subm
 from tests.scheduler.asking import show, submit_all, why
 
 from headway.api.jobs import JobQuery, list_jobs
+from headway.domain.group_requests import GroupRequest
 from headway.domain.jobs import Job, Mode
 from headway.domain.requests import JobPatch
 from headway.domain.runs import RunStatus
@@ -23,7 +24,6 @@ from headway.scheduler import (
     timekeeper,
     verify,
 )
-from headway.scheduler.groups import GroupRequest
 from headway.scheduler.leases import Denied, Granted
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started

@@ -17,6 +17,7 @@ from tests.helpers import (
 
 from headway.api import runs as operations
 from headway.domain import errors, events
+from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import GroupStatus, OnFailure
 from headway.domain.jobs import Job, RetryPolicy, RetryState, WaitReason
 from headway.domain.requests import BatchJobRequest
@@ -31,7 +32,6 @@ from headway.scheduler import (
     verify,
     webhooks,
 )
-from headway.scheduler.groups import GroupRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import groups as kept
 from headway.storage.webhooks import deliveries

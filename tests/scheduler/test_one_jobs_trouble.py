@@ -8,6 +8,7 @@ from tests.helpers import MovableClock, claim, event_kinds, finish, job, submit
 from tests.scheduler.asking import submit_all
 
 from headway.domain import artifacts
+from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import GroupMode
 from headway.domain.jobs import RetryPolicy
 from headway.domain.requests import BatchJobRequest, JobPatch
@@ -25,7 +26,6 @@ from headway.scheduler import (
     timekeeper,
 )
 from headway.scheduler import submit as submitting
-from headway.scheduler.groups import GroupRequest
 from headway.scheduler.leases import Denied
 from headway.scheduler.scheduler import Scheduler
 

@@ -11,12 +11,12 @@ from headway.api import schedules as operations
 from headway.domain import errors, events
 from headway.domain.jobs import Job
 from headway.domain.reservations import ReservationState
+from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
 from headway.domain.schedules import Schedule
+from headway.domain.template_requests import TemplateRequest
 from headway.domain.tokens import Role
 from headway.scheduler import direct, schedules, templates, timekeeper, trigger
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.schedules import SchedulePatch, ScheduleRequest
-from headway.scheduler.templates import TemplateRequest
 from headway.storage import job_lists, jobs
 from headway.storage import schedules as kept
 from headway.storage.job_lists import JobFilter

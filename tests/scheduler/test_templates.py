@@ -13,11 +13,11 @@ from headway.domain import errors
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Approval, Lock, RetryPolicy
 from headway.domain.requests import JobRequest
+from headway.domain.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.templates import Template, TemplateStatus
 from headway.domain.tokens import Role
 from headway.scheduler import templates
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.templates import TemplatePatch, TemplateRequest
 
 
 def make(scheduler: Scheduler, name: str = "story", **fields: Any) -> Template:

@@ -7,10 +7,10 @@ import msgspec
 from headway.api import access, paging
 from headway.api.jobs import CancelBody, refuse_key
 from headway.api.operation import Call, Nothing, Page, Paging, operation
+from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import Group
 from headway.domain.tokens import Role
 from headway.scheduler import groups
-from headway.scheduler.groups import GroupRequest
 from headway.storage import groups as kept
 from headway.storage.transaction import Transaction
 

@@ -10,10 +10,10 @@ from headway.domain import versions
 from headway.domain.cron import Fire
 from headway.domain.jobs import Job
 from headway.domain.requests import JobRequest
+from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
 from headway.domain.schedules import Schedule
 from headway.domain.tokens import Principal, Role
 from headway.scheduler import explain, schedules, trigger
-from headway.scheduler.schedules import SchedulePatch, ScheduleRequest
 from headway.storage import schedules as kept
 from headway.storage.transaction import Transaction
 

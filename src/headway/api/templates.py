@@ -8,10 +8,10 @@ from headway.api import access, filters, paging
 from headway.api.operation import Call, Nothing, Page, operation
 from headway.domain import errors, versions
 from headway.domain.jobs import COMMAND
+from headway.domain.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.templates import Template, TemplateStatus
 from headway.domain.tokens import Principal, Role
 from headway.scheduler import templates
-from headway.scheduler.templates import TemplatePatch, TemplateRequest
 from headway.storage.transaction import Transaction
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from headway.domain import errors, events, graph, plain_json, requests, states
-from headway.domain.groups import Group, GroupMode, OnFailure
+from headway.domain.group_requests import GroupRequest
+from headway.domain.groups import Group, GroupMode
 from headway.domain.jobs import After, Policy, Terms, WaitReason
-from headway.domain.requests import BatchJobRequest
 from headway.scheduler import cancel as cancelling
 from headway.scheduler import lock_lines, settle, submit
 from headway.scheduler.endings import Ended
@@ -19,15 +19,6 @@ from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
 MOST_MEMBERS = 10_000
-
-
-class GroupRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a new group is made of. Its jobs may name each other by `ref`."""
-
-    jobs: list[BatchJobRequest]
-    name: str | None = None
-    mode: GroupMode = GroupMode.SEQUENTIAL
-    on_failure: OnFailure = OnFailure.STOP
 
 
 def create(scheduler: Scheduler, tx: Transaction, request: GroupRequest) -> Group:

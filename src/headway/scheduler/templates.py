@@ -5,54 +5,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from headway.domain import errors, plain_json, priorities, requests
-from headway.domain.jobs import RetryPolicy
-from headway.domain.requests import LockRequest
+from headway.domain.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.templates import Template, TemplateStatus
 from headway.scheduler import params
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import templates
 from headway.storage.transaction import Transaction
-
-
-class TemplateRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a new template is made of."""
-
-    name: str
-    job_type: str
-    queue: str | None = None
-    params: dict[str, Any] = msgspec.field(default_factory=dict)
-    description: str | None = None
-    priority: int | str = 0
-    retry_policy: RetryPolicy = RetryPolicy()
-    timeout_s: float | None = None
-    cost_units: int = 1
-    requires: tuple[str, ...] = ()
-    limits: dict[str, int] = msgspec.field(default_factory=dict)
-    locks: tuple[str | LockRequest, ...] = ()
-    webhook_url: str | None = None
-    tags: tuple[str, ...] = ()
-
-
-class TemplatePatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is to change; the rest stays."""
-
-    name: str | UnsetType = UNSET
-    job_type: str | UnsetType = UNSET
-    queue: str | UnsetType | None = UNSET
-    params: dict[str, Any] | UnsetType = UNSET
-    description: str | UnsetType | None = UNSET
-    priority: int | str | UnsetType = UNSET
-    retry_policy: RetryPolicy | UnsetType = UNSET
-    timeout_s: float | UnsetType | None = UNSET
-    cost_units: int | UnsetType = UNSET
-    requires: tuple[str, ...] | UnsetType = UNSET
-    limits: dict[str, int] | UnsetType = UNSET
-    locks: tuple[str | LockRequest, ...] | UnsetType = UNSET
-    webhook_url: str | UnsetType | None = UNSET
-    tags: tuple[str, ...] | UnsetType = UNSET
 
 
 def create(

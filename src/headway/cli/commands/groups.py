@@ -80,7 +80,7 @@ def create(
     from headway.api import table
     from headway.cli import files
     from headway.client import calls
-    from headway.scheduler.groups import GroupRequest
+    from headway.domain.group_requests import GroupRequest
 
     request: GroupRequest = table.decode(files.as_json(file), GroupRequest)
     _sheet(session, session.send(calls.create_group(request)))

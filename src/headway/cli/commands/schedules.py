@@ -103,7 +103,7 @@ def create(
 ) -> None:
     """Make a schedule from a template and one of --cron, --every and --at."""
     from headway.client import calls
-    from headway.scheduler.schedules import ScheduleRequest
+    from headway.domain.schedule_requests import ScheduleRequest
 
     fields = _fields(
         pairs, params, cron, every, at, timezone, priority, catchup, catchup_limit, overlap
@@ -139,7 +139,7 @@ def edit(
 ) -> None:
     """Change a schedule; jobs that exist stay as they are."""
     from headway.client import calls
-    from headway.scheduler.schedules import SchedulePatch
+    from headway.domain.schedule_requests import SchedulePatch
 
     fields = _fields(
         pairs, params, cron, every, at, timezone, priority, catchup, catchup_limit, overlap
@@ -200,7 +200,7 @@ def disable(session: "Session", schedule: Name) -> None:
 
 def _switch(session: "Session", schedule: str, enabled: bool) -> None:
     from headway.client import calls
-    from headway.scheduler.schedules import SchedulePatch
+    from headway.domain.schedule_requests import SchedulePatch
 
     _sheet(session, session.send(calls.change_schedule(schedule, SchedulePatch(enabled=enabled))))
 

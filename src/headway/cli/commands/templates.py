@@ -98,7 +98,7 @@ def create(
 ) -> None:
     """Make a template; its name must be free."""
     from headway.client import calls
-    from headway.scheduler.templates import TemplateRequest
+    from headway.domain.template_requests import TemplateRequest
 
     fields = _fields(pairs, params, description, priority, queue, timeout, retries)
     fields.update({k: v for k, v in (("name", name), ("job_type", job_type)) if v is not None})
@@ -127,7 +127,7 @@ def edit(
 ) -> None:
     """Change a template; jobs that exist stay as they are."""
     from headway.client import calls
-    from headway.scheduler.templates import TemplatePatch
+    from headway.domain.template_requests import TemplatePatch
 
     fields = _fields(pairs, params, description, priority, queue, timeout, retries)
     if name is not None:

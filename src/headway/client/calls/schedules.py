@@ -5,8 +5,8 @@ from headway.api.schedules import ScheduleQuery
 from headway.client.calls.call import Call, step, words
 from headway.domain.cron import Fire
 from headway.domain.jobs import Job
+from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
 from headway.domain.schedules import Schedule
-from headway.scheduler.schedules import SchedulePatch, ScheduleRequest
 
 
 def create_schedule(request: ScheduleRequest) -> Call[Schedule]:

@@ -3,8 +3,8 @@
 from headway.api.operation import Page
 from headway.api.templates import TemplateQuery
 from headway.client.calls.call import Call, step, words
+from headway.domain.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.templates import Template
-from headway.scheduler.templates import TemplatePatch, TemplateRequest
 
 
 def create_template(request: TemplateRequest) -> Call[Template]:

@@ -1,0 +1,15 @@
+"""What a person or program asks for to make a group."""
+
+import msgspec
+
+from headway.domain.groups import GroupMode, OnFailure
+from headway.domain.requests import BatchJobRequest
+
+
+class GroupRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a new group is made of. Its jobs may name each other by `ref`."""
+
+    jobs: list[BatchJobRequest]
+    name: str | None = None
+    mode: GroupMode = GroupMode.SEQUENTIAL
+    on_failure: OnFailure = OnFailure.STOP
