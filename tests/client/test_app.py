@@ -51,6 +51,26 @@ def test_options_hold_for_one_submit(app: headway.App) -> None:
     assert work.submit().fetch().priority == -10
 
 
+def test_words_in_an_option_mean_what_they_mean_over_http(app: headway.App) -> None:
+    @app.job(locks=[{"key": "gpu", "mode": "shared"}])
+    def work() -> None: ...
+
+    first = work.submit()
+    second = work.options(after={"job": first, "policy": "finished"}, locks=["gpu"]).submit()
+    assert [str(lock.mode) for lock in first.fetch().locks] == ["shared"]
+    assert [str(one.policy) for one in second.fetch().after] == ["finished"]
+
+
+def test_a_word_that_means_nothing_is_named_with_its_option(app: headway.App) -> None:
+    @app.job
+    def work() -> None: ...
+
+    with pytest.raises(errors.InvalidRequest, match="locks: mode: Invalid enum value 'own'"):
+        work.options(locks=[{"key": "gpu", "mode": "own"}]).submit()
+    with pytest.raises(errors.InvalidRequest, match="pinned_head: commit: Object missing"):
+        work.options(pinned_head={"branch": "main"}).submit()
+
+
 def test_two_jobs_of_one_name_are_refused(app: headway.App) -> None:
     @app.job(name="work")
     def first() -> None: ...

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any, assert_type
 
+import pytest
+
 import headway
 from headway import testing
 
@@ -47,3 +49,34 @@ def test_a_job_is_submitted_without_its_context_and_comes_to_what_the_function_d
 def test_a_function_is_called_as_it_is_written() -> None:
     assert assert_type(plain("a"), list[str]) == ["a"]
     assert assert_type(asyncio.run(alone("")), bytes | None) == b""
+
+
+def test_what_only_one_job_can_mean_is_no_option_of_the_decorator() -> None:
+    made = headway.App()
+    made.job(idempotency_key="one")  # type: ignore[call-overload]
+    made.job(after=1)  # type: ignore[call-overload]
+    made.job(template="nightly")  # type: ignore[call-overload]
+    made.job(missing_producer="later")  # type: ignore[call-overload]
+    plain.options(idempotency_key="one", missing_producer="wait")
+    plain.options(missing_producer="later")  # type: ignore[arg-type]
+
+
+def test_a_job_comes_after_a_handle_a_job_a_step_an_id_or_a_number() -> None:
+    with testing.Harness(app):
+        first = plain.submit("a")
+        found = first.fetch()
+        for other in (first, found, first.job_id, first.number):
+            waits = plain.options(after=other).submit("b").fetch()
+            assert [one.job for one in waits.after] == [first.job_id]
+        both = plain.options(after=[first, {"job": waits, "policy": "finished"}]).submit("c")
+        assert [one.policy for one in both.fetch().after] == ["success", "finished"]
+        plain.options(after=1.5)  # type: ignore[arg-type]
+
+
+def test_a_step_of_a_pipeline_takes_what_its_function_takes() -> None:
+    with testing.Harness(app), app.pipeline() as flow:
+        step = flow.add(told, name="a")
+        flow.add(plain.options(after=step), "b", size=2)
+        flow.add_command("true", after=[step])
+        with pytest.raises(headway.HeadwayError):
+            flow.add(plain, size="large")  # type: ignore[arg-type, call-arg]

@@ -23,7 +23,7 @@ from headway.client.functions import (
     job_function,
 )
 from headway.client.handles import JobHandle
-from headway.client.options import Options
+from headway.client.options import JobOptions, SubmitOptions
 from headway.client.pipelines import Pipeline
 from headway.domain import requests
 from headway.domain.handlers import Handler
@@ -107,7 +107,7 @@ class App:
         name: str | None = None,
         isolation: Literal["thread", "process"] = "thread",
         prepare: Callable[[], Any] | None = None,
-        **chosen: Unpack[Options],
+        **chosen: Unpack[JobOptions],
     ) -> Decorator: ...
 
     def job(
@@ -117,7 +117,7 @@ class App:
         name: str | None = None,
         isolation: Literal["thread", "process"] = "thread",
         prepare: Callable[[], Any] | None = None,
-        **chosen: Unpack[Options],
+        **chosen: Unpack[JobOptions],
     ) -> Any:
         """Make a function a job. Options given here hold for every submit."""
 
@@ -140,7 +140,7 @@ class App:
         self,
         job_type: str | None = None,
         params: Mapping[str, Any] | None = None,
-        **chosen: Unpack[Options],
+        **chosen: Unpack[SubmitOptions],
     ) -> JobHandle[Any]:
         """Submit a job by its type, or from a template: `app.submit(template="nightly")`."""
         job = self.client.send(calls.submit(options.request(job_type, dict(params or {}), chosen)))
@@ -167,7 +167,7 @@ class App:
         call = calls.run_direct(job_type, params, wait_timeout)
         return (await self.client.send_async(call)).result
 
-    def command(self, *argv: str, **chosen: Unpack[Options]) -> JobHandle[Any]:
+    def command(self, *argv: str, **chosen: Unpack[SubmitOptions]) -> JobHandle[Any]:
         """Submit a program to run."""
         return self.submit("command", {"argv": list(argv)}, **chosen)
 

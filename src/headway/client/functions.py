@@ -21,7 +21,7 @@ from typing import (
 
 from headway.client import calls, options
 from headway.client.handles import JobHandle
-from headway.client.options import Options
+from headway.client.options import JobOptions, SubmitOptions
 from headway.domain.handlers import Handler
 from headway.domain.requests import BatchJobRequest
 
@@ -36,7 +36,7 @@ Returned = TypeVar("Returned", covariant=True)
 class JobFunction(Generic[Params, Result]):
     """A function that can be submitted; called like any function, it just runs."""
 
-    def __init__(self, app: "App", handler: Handler, chosen: Options) -> None:
+    def __init__(self, app: "App", handler: Handler, chosen: JobOptions) -> None:
         self._app = app
         self.handler = handler
         self._options = chosen
@@ -46,9 +46,9 @@ class JobFunction(Generic[Params, Result]):
         """Run the function here and now, without the scheduler."""
         return cast(Result, self.handler.function(*args, **kwargs))
 
-    def options(self, **chosen: Unpack[Options]) -> Self:
+    def options(self, **chosen: Unpack[SubmitOptions]) -> Self:
         """The same function with other options: `story.options(delay="5m").submit(…)`."""
-        merged = cast(Options, {**self._options, **chosen})
+        merged = cast(SubmitOptions, {**self._options, **chosen})
         return type(self)(self._app, self.handler, merged)
 
     def submit(self, *args: Params.args, **kwargs: Params.kwargs) -> JobHandle[Result]:
@@ -129,7 +129,7 @@ _KINDS: dict[tuple[bool, bool], type[JobFunction[..., Any]]] = {
 }
 
 
-def job_function(app: "App", handler: Handler, chosen: Options) -> JobFunction[..., Any]:
+def job_function(app: "App", handler: Handler, chosen: JobOptions) -> JobFunction[..., Any]:
     """The function as a job, with the call that it has."""
     return _KINDS[handler.wants_ctx, handler.is_async](app, handler, chosen)
 

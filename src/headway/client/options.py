@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
+from headway.client import references, words
+from headway.client.references import After
 from headway.domain import durations
 from headway.domain.jobs import PinnedHead, RetryPolicy
-from headway.domain.requests import AfterRequest, BatchJobRequest, LockRequest
-
-Reference = Any
-"""A job: its handle, id or number; in a pipeline also a step."""
+from headway.domain.requests import BatchJobRequest, LockRequest
 
 
-class Options(TypedDict, total=False):
-    """Options of `@app.job(…)` and `job.options(…)`; time spans may be written "10m"."""
+class JobOptions(TypedDict, total=False):
+    """Options of `@app.job(…)`, which hold for every submit; time spans may be written "10m"."""
 
     queue: str
     priority: int | str
@@ -22,28 +21,33 @@ class Options(TypedDict, total=False):
     max_retry_delay: float | str
     timeout: float | str
     delay: float | str
-    scheduled_for: datetime
-    after: Sequence[Reference] | Reference
     needs: Sequence[str]
     produces: Sequence[str]
     locks: Sequence[str | dict[str, str]]
-    pinned_head: dict[str, str]
     approval: bool
     cost_units: int
     requires: Sequence[str]
     limits: dict[str, int]
     webhook_url: str
-    idempotency_key: str
     unique_key: str
     dedup_key: str
     dedup_window: float | str
-    missing_producer: str
+    missing_producer: Literal["block", "wait"]
     tags: Sequence[str]
+
+
+class SubmitOptions(JobOptions, total=False):
+    """Options of `job.options(…)` and `app.submit(…)`: also what only one job can mean."""
+
+    scheduled_for: datetime
+    after: Sequence[After] | After
+    pinned_head: dict[str, str]
+    idempotency_key: str
     template: str
 
 
 def request(
-    job_type: str | None, params: dict[str, Any], options: Options, ref: str | None = None
+    job_type: str | None, params: dict[str, Any], options: JobOptions, ref: str | None = None
 ) -> BatchJobRequest:
     """The request that a job type, params and options make."""
     given: dict[str, Any] = dict(options)
@@ -56,13 +60,11 @@ def request(
     if policy := _retry_policy(given):
         fields["retry_policy"] = policy
     if "after" in given:
-        fields["after"] = tuple(_after(one) for one in _listed(given.pop("after")))
+        fields["after"] = references.after(given.pop("after"))
     if "locks" in given:
-        fields["locks"] = tuple(
-            one if isinstance(one, str) else LockRequest(**one) for one in given.pop("locks")
-        )
+        fields["locks"] = tuple(_lock(one) for one in given.pop("locks"))
     if "pinned_head" in given:
-        fields["pinned_head"] = PinnedHead(**given.pop("pinned_head"))
+        fields["pinned_head"] = words.read("pinned_head", given.pop("pinned_head"), PinnedHead)
     for name, value in given.items():
         fields[name] = tuple(value) if isinstance(value, list | set) else value
     return BatchJobRequest(**fields)
@@ -71,26 +73,15 @@ def request(
 _SPANS = {"timeout": "timeout_s", "delay": "delay_s", "dedup_window": "dedup_window_s"}
 
 
+def _lock(one: Any) -> str | LockRequest:
+    return one if isinstance(one, str) else words.read("locks", one, LockRequest)
+
+
 def _retry_policy(given: dict[str, Any]) -> RetryPolicy | None:
-    words = {}
+    said = {}
     if "retries" in given:
-        words["max_attempts"] = given.pop("retries")
+        said["max_attempts"] = given.pop("retries")
     for name, target in (("retry_delay", "base_delay_s"), ("max_retry_delay", "max_delay_s")):
         if name in given:
-            words[target] = durations.parse(given.pop(name))
-    return RetryPolicy(**words) if words else None
-
-
-def _listed(value: Any) -> Sequence[Any]:
-    return list(value) if isinstance(value, list | tuple | set) else [value]
-
-
-def _after(one: Any) -> str | int | AfterRequest:
-    if isinstance(one, dict):
-        return AfterRequest(job=_name(one["job"]), policy=one.get("policy", "success"))
-    return _name(one)
-
-
-def _name(one: Any) -> str | int:
-    name: str | int = getattr(one, "reference", None) or getattr(one, "job_id", one)
-    return name
+            said[target] = durations.parse(given.pop(name))
+    return RetryPolicy(**said) if said else None

@@ -9,24 +9,21 @@
 """
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, Unpack
 
 import msgspec
 
 from headway.client import calls, options
 from headway.client.client import Client
 from headway.client.handles import JobHandle
+from headway.client.options import SubmitOptions
+from headway.client.references import Step
 from headway.domain.requests import BatchJobRequest
 
 if TYPE_CHECKING:
     from headway.client.functions import JobFunction
 
-
-class Step:
-    """A job of a pipeline, for `after`."""
-
-    def __init__(self, ref: str) -> None:
-        self.reference = f"ref:{ref}"
+Params = ParamSpec("Params")
 
 
 class Pipeline:
@@ -37,13 +34,15 @@ class Pipeline:
         self._requests: list[BatchJobRequest] = []
         self.handles: list[JobHandle[Any]] = []
 
-    def add(self, function: "JobFunction[..., Any]", *args: Any, **params: Any) -> Step:
+    def add(
+        self, function: "JobFunction[Params, Any]", *args: Params.args, **params: Params.kwargs
+    ) -> Step:
         """Add a job."""
         return self._add(function.request(*args, **params))
 
-    def add_command(self, *argv: str, **chosen: Any) -> Step:
+    def add_command(self, *argv: str, **chosen: Unpack[SubmitOptions]) -> Step:
         """Add a program to run."""
-        return self._add(options.request("command", {"argv": list(argv)}, chosen))  # type: ignore[arg-type]
+        return self._add(options.request("command", {"argv": list(argv)}, chosen))
 
     def _add(self, request: BatchJobRequest) -> Step:
         ref = f"step-{len(self._requests) + 1}"
