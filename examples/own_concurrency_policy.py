@@ -8,16 +8,15 @@ Until somebody defines that limit, it is unlimited: `headway limits set customer
 
 from collections.abc import Mapping
 
-from headway.domain.jobs import Lane
-from headway.domain.limits import StandardPolicy
+import headway
 
 PREFIX = "customer-"
 
 
-class PerCustomer(StandardPolicy):
+class PerCustomer(headway.StandardPolicy):
     """The standard limits, and one for each customer."""
 
-    def uses(self, lane: Lane) -> Mapping[str, int]:
+    def uses(self, lane: headway.Lane) -> Mapping[str, int]:
         """The limits that a job of this lane uses, and how much of each."""
         standard = super().uses(lane)
         if not lane.queue.startswith(PREFIX):

@@ -12,63 +12,238 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from headway import testing
     from headway.api.jobs import JobQuery
+    from headway.api.operation import Page, Paging
+    from headway.api.runs import RunQuery
+    from headway.api.schedules import ScheduleQuery
+    from headway.api.templates import TemplateQuery
+    from headway.api.webhooks import DeliveryQuery
     from headway.client import calls
     from headway.client.app import App
     from headway.client.client import Client
     from headway.client.functions import JobFunction
     from headway.client.handles import JobHandle
+    from headway.client.options import JobOptions, SubmitOptions
     from headway.client.pipelines import Pipeline
-    from headway.domain.errors import HeadwayError, JobFailed
-    from headway.domain.jobs import Job, JobResult
-    from headway.domain.requests import JobPatch, JobRequest
+    from headway.client.references import Step
+    from headway.domain import errors
+    from headway.domain.answers import Graph, QueueStatus, Why
+    from headway.domain.errors import (
+        Conflict,
+        Forbidden,
+        HandlerFailed,
+        HeadwayError,
+        Invalid,
+        InvalidParams,
+        InvalidRequest,
+        JobFailed,
+        NotFinished,
+        NotFound,
+        Unauthorized,
+        Unavailable,
+        WaitedTooLong,
+    )
+    from headway.domain.events import Event
+    from headway.domain.group_requests import GroupRequest
+    from headway.domain.groups import (
+        AsConfigured,
+        Group,
+        GroupFailurePolicy,
+        GroupMode,
+        GroupStatus,
+        OnFailure,
+        Verdict,
+    )
+    from headway.domain.groups import Member as GroupMember
+    from headway.domain.jobs import Job, JobResult, Lane, PinnedHead, RetryPolicy
+    from headway.domain.jobs import Mode as LockMode
+    from headway.domain.jobs import Policy as AfterPolicy
+    from headway.domain.limits import ConcurrencyPolicy, StandardPolicy
+    from headway.domain.requests import (
+        AfterRequest,
+        BatchJobRequest,
+        JobPatch,
+        JobRequest,
+        LockRequest,
+    )
     from headway.domain.runs import Run, RunStatus
+    from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
+    from headway.domain.schedules import Catchup, Overlap, Schedule
     from headway.domain.signals import Fail, Skip
     from headway.domain.states import JobStatus
+    from headway.domain.template_requests import TemplatePatch, TemplateRequest
+    from headway.domain.templates import Template, TemplateStatus
+    from headway.domain.tokens import Role, Token
+    from headway.domain.webhooks import Delivery, Webhook
+    from headway.settings import Settings
     from headway.worker.context import JobContext
 
 _HOMES = {
+    "AfterPolicy": "headway.domain.jobs:Policy",
+    "AfterRequest": "headway.domain.requests",
     "App": "headway.client.app",
+    "AsConfigured": "headway.domain.groups",
+    "BatchJobRequest": "headway.domain.requests",
+    "Catchup": "headway.domain.schedules",
     "Client": "headway.client.client",
+    "ConcurrencyPolicy": "headway.domain.limits",
+    "Conflict": "headway.domain.errors",
+    "Delivery": "headway.domain.webhooks",
+    "DeliveryQuery": "headway.api.webhooks",
+    "Event": "headway.domain.events",
     "Fail": "headway.domain.signals",
+    "Forbidden": "headway.domain.errors",
+    "Graph": "headway.domain.answers",
+    "Group": "headway.domain.groups",
+    "GroupFailurePolicy": "headway.domain.groups",
+    "GroupMember": "headway.domain.groups:Member",
+    "GroupMode": "headway.domain.groups",
+    "GroupRequest": "headway.domain.group_requests",
+    "GroupStatus": "headway.domain.groups",
+    "HandlerFailed": "headway.domain.errors",
     "HeadwayError": "headway.domain.errors",
+    "Invalid": "headway.domain.errors",
+    "InvalidParams": "headway.domain.errors",
+    "InvalidRequest": "headway.domain.errors",
     "Job": "headway.domain.jobs",
     "JobContext": "headway.worker.context",
     "JobFailed": "headway.domain.errors",
     "JobFunction": "headway.client.functions",
     "JobHandle": "headway.client.handles",
+    "JobOptions": "headway.client.options",
     "JobPatch": "headway.domain.requests",
     "JobQuery": "headway.api.jobs",
     "JobRequest": "headway.domain.requests",
     "JobResult": "headway.domain.jobs",
     "JobStatus": "headway.domain.states",
+    "Lane": "headway.domain.jobs",
+    "LockMode": "headway.domain.jobs:Mode",
+    "LockRequest": "headway.domain.requests",
+    "NotFinished": "headway.domain.errors",
+    "NotFound": "headway.domain.errors",
+    "OnFailure": "headway.domain.groups",
+    "Overlap": "headway.domain.schedules",
+    "Page": "headway.api.operation",
+    "Paging": "headway.api.operation",
+    "PinnedHead": "headway.domain.jobs",
     "Pipeline": "headway.client.pipelines",
+    "QueueStatus": "headway.domain.answers",
+    "RetryPolicy": "headway.domain.jobs",
+    "Role": "headway.domain.tokens",
     "Run": "headway.domain.runs",
+    "RunQuery": "headway.api.runs",
     "RunStatus": "headway.domain.runs",
+    "Schedule": "headway.domain.schedules",
+    "SchedulePatch": "headway.domain.schedule_requests",
+    "ScheduleQuery": "headway.api.schedules",
+    "ScheduleRequest": "headway.domain.schedule_requests",
+    "Settings": "headway.settings",
     "Skip": "headway.domain.signals",
+    "StandardPolicy": "headway.domain.limits",
+    "Step": "headway.client.references",
+    "SubmitOptions": "headway.client.options",
+    "Template": "headway.domain.templates",
+    "TemplatePatch": "headway.domain.template_requests",
+    "TemplateQuery": "headway.api.templates",
+    "TemplateRequest": "headway.domain.template_requests",
+    "TemplateStatus": "headway.domain.templates",
+    "Token": "headway.domain.tokens",
+    "Unauthorized": "headway.domain.errors",
+    "Unavailable": "headway.domain.errors",
+    "Verdict": "headway.domain.groups",
+    "WaitedTooLong": "headway.domain.errors",
+    "Webhook": "headway.domain.webhooks",
+    "Why": "headway.domain.answers",
+}
+"""Where each name lives; after a colon, what it is called there."""
+
+_MODULES = {
+    "calls": "headway.client.calls",
+    "errors": "headway.domain.errors",
+    "testing": "headway.testing",
 }
 
 __all__ = [
+    "AfterPolicy",
+    "AfterRequest",
     "App",
+    "AsConfigured",
+    "BatchJobRequest",
+    "Catchup",
     "Client",
+    "ConcurrencyPolicy",
+    "Conflict",
+    "Delivery",
+    "DeliveryQuery",
+    "Event",
     "Fail",
+    "Forbidden",
+    "Graph",
+    "Group",
+    "GroupFailurePolicy",
+    "GroupMember",
+    "GroupMode",
+    "GroupRequest",
+    "GroupStatus",
+    "HandlerFailed",
     "HeadwayError",
+    "Invalid",
+    "InvalidParams",
+    "InvalidRequest",
     "Job",
     "JobContext",
     "JobFailed",
     "JobFunction",
     "JobHandle",
+    "JobOptions",
     "JobPatch",
     "JobQuery",
     "JobRequest",
     "JobResult",
     "JobStatus",
+    "Lane",
+    "LockMode",
+    "LockRequest",
+    "NotFinished",
+    "NotFound",
+    "OnFailure",
+    "Overlap",
+    "Page",
+    "Paging",
+    "PinnedHead",
     "Pipeline",
+    "QueueStatus",
+    "RetryPolicy",
+    "Role",
     "Run",
+    "RunQuery",
     "RunStatus",
+    "Schedule",
+    "SchedulePatch",
+    "ScheduleQuery",
+    "ScheduleRequest",
+    "Settings",
     "Skip",
+    "StandardPolicy",
+    "Step",
+    "SubmitOptions",
+    "Template",
+    "TemplatePatch",
+    "TemplateQuery",
+    "TemplateRequest",
+    "TemplateStatus",
+    "Token",
+    "Unauthorized",
+    "Unavailable",
+    "Verdict",
+    "WaitedTooLong",
+    "Webhook",
+    "Why",
     "calls",
     "connect",
+    "errors",
+    "testing",
 ]
 
 
@@ -76,15 +251,30 @@ def __getattr__(name: str) -> Any:
     """Names are loaded when they are used, so that the command line starts quickly."""
     from importlib import import_module
 
-    if name == "calls":
-        return import_module("headway.client.calls")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        home, _, there = _HOMES[name].partition(":")
+        return getattr(import_module(home), there or name)
     raise AttributeError(f"module 'headway' has no attribute {name!r}")
 
 
-def connect(url: str | None = None, token: str | None = None, data: str | None = None) -> "Client":
-    """A client of the server that is named or found, otherwise straight to the database."""
-    from headway import settings, wiring
+def __dir__() -> list[str]:
+    """What can be completed: also the names that are not loaded yet."""
+    return sorted({*globals(), *__all__})
 
-    return wiring.connect(settings.load({"url": url, "token": token, "data": data}))
+
+def connect(
+    url: str | None = None,
+    token: str | None = None,
+    data: str | None = None,
+    db: str | None = None,
+    *,
+    settings: "Settings | None" = None,
+) -> "Client":
+    """A client of the server that is named or found, otherwise straight to the database."""
+    from headway import settings as settings_module
+    from headway import wiring
+
+    given = {"url": url, "token": token, "data": data, "db": db}
+    return wiring.connect(settings or settings_module.load(given))

@@ -1,6 +1,7 @@
 """The SDK: functions become jobs, with a server or without one."""
 
 import asyncio
+import inspect
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -189,6 +190,39 @@ def test_an_app_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.M
 def test_the_public_names_are_all_there() -> None:
     for name in headway.__all__:
         assert getattr(headway, name) is not None, name
+
+
+def test_a_connection_takes_what_an_app_takes(tmp_path: Path) -> None:
+    app = headway.App(data=str(tmp_path), db=f"sqlite:///{tmp_path / 'own.db'}")
+    job = app.submit("work")
+    app.close()
+    for client in (
+        headway.connect(data=str(tmp_path), db=f"sqlite:///{tmp_path / 'own.db'}"),
+        headway.connect(settings=app.settings),
+    ):
+        assert client.send(headway.calls.get_job(job.number)).job_id == job.job_id
+        client.close()
+    taken = set(inspect.signature(headway.App).parameters)
+    assert set(inspect.signature(headway.connect).parameters) == taken
+
+
+def test_groups_templates_and_schedules_are_made_with_public_names(app: headway.App) -> None:
+    app.send(headway.calls.create_template(headway.TemplateRequest(name="t", job_type="work")))
+    made = app.send(
+        headway.calls.create_schedule(headway.ScheduleRequest(template="t", cron="0 3 * * *"))
+    )
+    jobs = [headway.BatchJobRequest(template="t"), headway.BatchJobRequest(job_type="work")]
+    group = headway.GroupRequest(jobs=jobs, mode=headway.GroupMode.PARALLEL)
+    assert len(app.send(headway.calls.create_group(group)).members) == 2
+    app.send(
+        headway.calls.change_schedule(
+            made.schedule_id, headway.SchedulePatch(timezone="Asia/Tokyo")
+        )
+    )
+    with pytest.raises(headway.NotFound):
+        app.send(headway.calls.get_template("nightly"))
+    with pytest.raises(headway.errors.NameTaken):
+        app.send(headway.calls.create_template(headway.TemplateRequest(name="t", job_type="x")))
 
 
 def test_a_harness_gives_the_app_its_client_back(app: headway.App) -> None:

@@ -13,7 +13,6 @@ from tests.docs.fences import ROOT
 from tests.servers import WAIT_S, Server, Stage
 
 import headway
-from headway.domain.jobs import Lane
 
 
 @pytest.fixture
@@ -81,7 +80,8 @@ def test_the_own_policy_gives_each_customer_a_limit(stage: Stage) -> None:
 
 def test_other_queues_use_the_standard_limits_only() -> None:
     policy = importlib.import_module("examples.own_concurrency_policy").PerCustomer()
-    assert not any("customer" in name for name in policy.uses(Lane(queue="a", job_type="b")))
+    lane = headway.Lane(queue="a", job_type="b")
+    assert not any("customer" in name for name in policy.uses(lane))
 
 
 def test_the_web_application_submits_and_shows_a_job(stage: Stage) -> None:
