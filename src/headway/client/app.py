@@ -82,6 +82,12 @@ class App:
             self._client.close()
             self._client = None
 
+    async def close_async(self) -> None:
+        """Like `close`, without blocking the event loop."""
+        if self._client is not None:
+            await self._client.close_async()
+            self._client = None
+
     @overload
     def job(  # type: ignore[overload-overlap]
         self, function: TakesContext[Params, Coroutine[Any, Any, Result]], /
@@ -146,6 +152,17 @@ class App:
         job = self.client.send(calls.submit(options.request(job_type, dict(params or {}), chosen)))
         return JobHandle(self.client, job.job_id, job.number)
 
+    async def submit_async(
+        self,
+        job_type: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        **chosen: Unpack[SubmitOptions],
+    ) -> JobHandle[Any]:
+        """Like `submit`, without blocking the event loop."""
+        request = options.request(job_type, dict(params or {}), chosen)
+        job = await self.client.send_async(calls.submit(request))
+        return JobHandle(self.client, job.job_id, job.number)
+
     def direct(
         self,
         job_type: str,
@@ -171,6 +188,10 @@ class App:
         """Submit a program to run."""
         return self.submit("command", {"argv": list(argv)}, **chosen)
 
+    async def command_async(self, *argv: str, **chosen: Unpack[SubmitOptions]) -> JobHandle[Any]:
+        """Like `command`, without blocking the event loop."""
+        return await self.submit_async("command", {"argv": list(argv)}, **chosen)
+
     def pipeline(self) -> Pipeline:
         """A graph of jobs that is submitted in one go, all or nothing."""
         return Pipeline(self.client)
@@ -192,4 +213,9 @@ class App:
     def submit_many(self, requests: Sequence[BatchJobRequest]) -> list[JobHandle[Any]]:
         """Submit many jobs, all or nothing: `app.submit_many([story.request(…), …])`."""
         made = self.client.send(calls.submit_batch(requests))
+        return [JobHandle(self.client, one.job_id, one.number) for one in made.jobs]
+
+    async def submit_many_async(self, requests: Sequence[BatchJobRequest]) -> list[JobHandle[Any]]:
+        """Like `submit_many`, without blocking the event loop."""
+        made = await self.client.send_async(calls.submit_batch(requests))
         return [JobHandle(self.client, one.job_id, one.number) for one in made.jobs]

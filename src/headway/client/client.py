@@ -1,9 +1,11 @@
 """The client: one way to ask, in the same process or over HTTP, waiting or not."""
 
 import time
-from collections.abc import Iterator
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from typing import TypeVar
 
+from headway.api.operation import Page
 from headway.client import calls
 from headway.client.calls import Call, JobRef
 from headway.client.transport import Transport
@@ -11,6 +13,7 @@ from headway.domain import errors
 from headway.domain.jobs import JobResult
 
 Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 
 FIRST_POLL_S = 0.01
 LONGEST_POLL_S = 0.5
@@ -58,24 +61,43 @@ class Client:
         """A run's output, piece by piece."""
         return self.transport.log(run_id, stream, follow=follow, tail=tail)
 
-    def pages(self, call: Call[Any]) -> Iterator[Any]:
+    def log_async(
+        self, run_id: str, stream: str = "stdout", *, follow: bool = False, tail: int | None = None
+    ) -> AsyncIterator[bytes]:
+        """Like `log`, for `async for`."""
+        return self.transport.log_async(run_id, stream, follow=follow, tail=tail)
+
+    def pages(self, call: Call[Page[Item]]) -> Iterator[Item]:
         """Every item of a list, page by page."""
-        while True:
-            page = self.send(call)
+        following: Call[Page[Item]] | None = call
+        while following is not None:
+            page = self.send(following)
             yield from page.items
-            if page.next_cursor is None:
-                return
-            call = Call(
-                call.method,
-                call.path,
-                call.answer,
-                call.body,
-                {**call.query, "cursor": page.next_cursor},
-            )
+            following = _following(following, page)
+
+    async def pages_async(self, call: Call[Page[Item]]) -> AsyncIterator[Item]:
+        """Like `pages`, for `async for`."""
+        following: Call[Page[Item]] | None = call
+        while following is not None:
+            page = await self.send_async(following)
+            for item in page.items:
+                yield item
+            following = _following(following, page)
 
     def close(self) -> None:
         """Let go of the database or the connections."""
         self.transport.close()
+
+    async def close_async(self) -> None:
+        """Like `close`, without blocking the event loop."""
+        await self.transport.close_async()
+
+
+def _following(call: Call[Page[Item]], page: Page[Item]) -> Call[Page[Item]] | None:
+    """The call for the page after this one, if there is one."""
+    if page.next_cursor is None:
+        return None
+    return replace(call, query={**call.query, "cursor": page.next_cursor})
 
 
 def _polls(timeout: float | None) -> Iterator[float]:

@@ -50,6 +50,10 @@ class JobHandle(Generic[Result]):
         """Where the job stands now."""
         return self.fetch().status
 
+    async def status_async(self) -> JobStatus:
+        """Where the job stands now, without blocking the event loop."""
+        return (await self.fetch_async()).status
+
     def cancel(self, *, reason: str | None = None, force: bool = False) -> Job:
         """Cancel the job: at once while it waits, by request or by force while it runs."""
         return self._client.send(calls.cancel_job(self.job_id, reason=reason, force=force))

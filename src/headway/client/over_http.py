@@ -4,7 +4,7 @@ import random
 import ssl
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -102,10 +102,8 @@ class HttpTransport:
 
     def log(self, run_id: str, stream: str, *, follow: bool, tail: int | None) -> Iterator[bytes]:
         """A run's output, piece by piece."""
-        query = {"follow": follow} if tail is None else {"follow": follow, "tail": tail}
-        target = f"/api/job-runs/{run_id}/logs/{stream}?{_query(query)}"
         try:
-            with self._wire.open(target) as response:
+            with self._wire.open(_log_target(run_id, stream, follow, tail)) as response:
                 if response.status >= 400:
                     raise problem(response.status, response.read())
                 while part := response.read1(CHUNK):
@@ -113,9 +111,33 @@ class HttpTransport:
         except wire.FAILED as error:
             raise unreachable(self.url, error) from error
 
+    async def log_async(
+        self, run_id: str, stream: str, *, follow: bool, tail: int | None
+    ) -> AsyncIterator[bytes]:
+        """A run's output, without blocking the event loop."""
+        import httpx
+
+        target = self.url + _log_target(run_id, stream, follow, tail)
+        seconds = httpx.Timeout(None, connect=wire.CONNECT_WITHIN_S)
+        try:
+            async with self._async_client().stream("GET", target, timeout=seconds) as response:
+                if response.status_code >= 400:
+                    raise problem(response.status_code, await response.aread())
+                async for part in response.aiter_bytes():
+                    yield part
+        except httpx.TransportError as error:
+            raise unreachable(self.url, error) from error
+
     def close(self) -> None:
         """Let go of connections."""
         self._wire.close()
+
+    async def close_async(self) -> None:
+        """Let go of connections, also of those that async calls left open."""
+        if self._async is not None:
+            await self._async_client().aclose()
+            self._async = None
+        self.close()
 
 
 def server_url(url: str) -> str:
@@ -136,6 +158,11 @@ def _within(call: Call[Any]) -> float | None:
 
 def _target(call: Call[Any]) -> str:
     return f"{call.path}?{_query(call.query)}" if call.query else call.path
+
+
+def _log_target(run_id: str, stream: str, follow: bool, tail: int | None) -> str:
+    query = {"follow": follow} if tail is None else {"follow": follow, "tail": tail}
+    return f"/api/job-runs/{run_id}/logs/{stream}?{_query(query)}"
 
 
 def _query(query: Mapping[str, Any]) -> str:

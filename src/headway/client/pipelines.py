@@ -6,6 +6,8 @@
 ...     right = flow.add(clean.options(after=data), how="right")
 ...     flow.add(merge.options(after=[left, right]))
 >>> flow.handles[-1].result()
+
+`async with` submits without blocking the event loop.
 """
 
 from types import TracebackType
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Unpack
 
 import msgspec
 
+from headway.api.jobs import BatchAnswer
 from headway.client import calls, options
 from headway.client.client import Client
 from headway.client.handles import JobHandle
@@ -51,7 +54,13 @@ class Pipeline:
 
     def submit(self) -> list[JobHandle[Any]]:
         """Submit what was added, all or nothing."""
-        made = self._client.send(calls.submit_batch(self._requests))
+        return self._handles(self._client.send(calls.submit_batch(self._requests)))
+
+    async def submit_async(self) -> list[JobHandle[Any]]:
+        """Like `submit`, without blocking the event loop."""
+        return self._handles(await self._client.send_async(calls.submit_batch(self._requests)))
+
+    def _handles(self, made: BatchAnswer) -> list[JobHandle[Any]]:
         self.handles = [JobHandle(self._client, one.job_id, one.number) for one in made.jobs]
         return self.handles
 
@@ -66,3 +75,15 @@ class Pipeline:
     ) -> None:
         if kind is None and self._requests:
             self.submit()
+
+    async def __aenter__(self) -> "Pipeline":
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None and self._requests:
+            await self.submit_async()

@@ -1,7 +1,7 @@
 """How calls travel: here in the same process, in `over_http` to a server."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
 from typing import Any, Protocol
 from urllib.parse import unquote
@@ -30,8 +30,16 @@ class Transport(Protocol):
     def log(self, run_id: str, stream: str, *, follow: bool, tail: int | None) -> Iterator[bytes]:
         """A run's output, piece by piece."""
 
+    def log_async(
+        self, run_id: str, stream: str, *, follow: bool, tail: int | None
+    ) -> AsyncIterator[bytes]:
+        """A run's output, without blocking the event loop."""
+
     def close(self) -> None:
         """Let go of connections."""
+
+    async def close_async(self) -> None:
+        """Let go of connections, without blocking the event loop."""
 
 
 class LocalTransport:
@@ -70,11 +78,33 @@ class LocalTransport:
 
     def log(self, run_id: str, stream: str, *, follow: bool, tail: int | None) -> Iterator[bytes]:
         """A run's output, piece by piece."""
+        for part in self._log(run_id, stream, follow, tail):
+            if part:
+                yield part
+            else:
+                time.sleep(POLL_S)
+
+    async def log_async(
+        self, run_id: str, stream: str, *, follow: bool, tail: int | None
+    ) -> AsyncIterator[bytes]:
+        """A run's output, without blocking the event loop."""
+        import asyncio
+
+        parts = self._log(run_id, stream, follow, tail)
+        while (part := await asyncio.to_thread(next, parts, None)) is not None:
+            if part:
+                yield part
+            else:
+                await asyncio.sleep(POLL_S)
+
+    def _log(self, run_id: str, stream: str, follow: bool, tail: int | None) -> Iterator[bytes]:
+        """A run's output; an empty piece when there is no more of it for now."""
         path = log_files.path(self.scheduler.data / log_files.folder(run_id), stream)
         offset = 0
         if tail is not None:
             offset = log_files.size(path)
-            yield log_files.read_tail(path, tail)
+            if last := log_files.read_tail(path, tail):
+                yield last
         while True:
             ended = self.scheduler.store.read(lambda tx: runs.view(tx, run_id)).status is not None
             while part := log_files.read_from(path, offset, CHUNK):
@@ -82,11 +112,17 @@ class LocalTransport:
                 yield part
             if ended or not follow:
                 return
-            time.sleep(POLL_S)
+            yield b""
 
     def close(self) -> None:
         """Let go of the database."""
         self.scheduler.store.close()
+
+    async def close_async(self) -> None:
+        """Let go of the database, without blocking the event loop."""
+        import asyncio
+
+        await asyncio.to_thread(self.close)
 
 
 def as_text(value: Any) -> str:
