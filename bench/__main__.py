@@ -19,6 +19,7 @@ from bench import (
     servers,
     submit,
 )
+from headway.domain.requests import BatchJobRequest
 
 
 def main() -> None:
@@ -86,7 +87,7 @@ def _dag(shrink: int, db: str | None) -> None:
     count = 100_000 // shrink
     _, plain = dag.drain(dag.flat(count), db)
     _say(f"{count:,} jobs without edges", f"{plain:,.0f}/s")
-    shapes: dict[str, Callable[[], list[dag.BatchJobRequest]]] = {
+    shapes: dict[str, Callable[[], list[BatchJobRequest]]] = {
         "layers, 10 edges a job": lambda: dag.layers(count),
         "join": lambda: dag.join(count // 2),
         "chain": lambda: dag.chain(count // 10),

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 
 from bench.bed import bed
+from bench.drain import BATCH, submit_many
 from headway.domain.requests import BatchJobRequest, JobRequest
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
@@ -13,7 +14,6 @@ from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
 
 ROUNDS = 300
-BATCH = 5000
 
 KINDS: dict[str, Callable[[int], JobRequest]] = {
     "ready": lambda n: JobRequest(job_type="noop"),
@@ -30,9 +30,9 @@ def cost(kind: str, waiting: int, db: str | None = None) -> float:
         _prepare(scheduler)
         for start in range(0, waiting, BATCH):
             requests = [KINDS[kind](n) for n in range(start, min(start + BATCH, waiting))]
-            scheduler.store.write(lambda tx, many=requests: submit.submit_all(scheduler, tx, many))
+            submit_many(scheduler, requests)
         probes = [BatchJobRequest(job_type="probe", priority=1)] * (ROUNDS + 20)
-        scheduler.store.write(lambda tx: submit.submit_all(scheduler, tx, probes))
+        submit_many(scheduler, probes)
         _rounds(scheduler, 20)
         return _rounds(scheduler, ROUNDS)
 
@@ -49,12 +49,16 @@ def _rounds(scheduler: Scheduler, count: int) -> float:
     began = time.perf_counter()
     for _ in range(count):
         (started,) = _claim(scheduler, None)
-        assert started.lease is not None
-        report = finish.Report(
-            lease_id=started.lease.lease_id, outcome=Outcome(status=RunStatus.COMPLETED)
-        )
-        scheduler.store.write(lambda tx, one=report: finish.finish(scheduler, tx, "w", [one]))
+        _finish(scheduler, started)
     return (time.perf_counter() - began) / count * 1e6
+
+
+def _finish(scheduler: Scheduler, started: Started) -> None:
+    assert started.lease is not None
+    report = finish.Report(
+        lease_id=started.lease.lease_id, outcome=Outcome(status=RunStatus.COMPLETED)
+    )
+    scheduler.store.write(lambda tx: finish.finish(scheduler, tx, "w", [report]))
 
 
 def _claim(scheduler: Scheduler, job_type: str | None) -> list[Started]:

@@ -1,6 +1,7 @@
 """Drain: how fast no-op jobs go through the whole path."""
 
 import time
+from collections.abc import Sequence
 
 from bench.bed import bed, working
 from headway.domain.requests import JobRequest
@@ -15,8 +16,13 @@ def fill(scheduler: Scheduler, count: int, job_type: str = "noop") -> float:
     began = time.perf_counter()
     for start in range(0, count, BATCH):
         requests = [JobRequest(job_type=job_type)] * min(BATCH, count - start)
-        scheduler.store.write(lambda tx, many=requests: submit.submit_all(scheduler, tx, many))
+        submit_many(scheduler, requests)
     return time.perf_counter() - began
+
+
+def submit_many(scheduler: Scheduler, requests: Sequence[JobRequest]) -> None:
+    """Submit jobs in one transaction."""
+    scheduler.store.write(lambda tx: submit.submit_all(scheduler, tx, requests))
 
 
 def ended(scheduler: Scheduler) -> int:

@@ -91,6 +91,6 @@ def installed() -> Iterator[Peers]:
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as folder:
         venv.create(folder, with_pip=True)
         python = Path(folder) / "bin" / "python"
-        install = [python, "-m", "pip", "install", "-q", *PACKAGES]
+        install = [str(python), "-m", "pip", "install", "-q", *PACKAGES]
         subprocess.run(install, check=True, stdout=sys.stderr)
         yield Peers(python)

@@ -46,10 +46,12 @@ def _start(scheduler: Scheduler, count: int) -> None:
         )
     )
     for begun in range(0, count, BATCH // 5):
-        request = ClaimRequest(
-            worker_id=DEAD, abilities=Abilities(), max_jobs=min(BATCH // 5, count - begun)
-        )
-        scheduler.store.write(lambda tx, one=request: dispatch.claim(scheduler, tx, one))
+        _claim(scheduler, min(BATCH // 5, count - begun))
+
+
+def _claim(scheduler: Scheduler, count: int) -> None:
+    request = ClaimRequest(worker_id=DEAD, abilities=Abilities(), max_jobs=count)
+    scheduler.store.write(lambda tx: dispatch.claim(scheduler, tx, request))
 
 
 def main(data: str, db: str) -> None:

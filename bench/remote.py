@@ -130,13 +130,17 @@ def latency(count: int, db: str | None = None) -> tuple[float, float]:
     with serving(db) as served, working(served, 4):
         times = []
         for done in range(count):
-            params = {"sent": time.perf_counter()}
-            job = served.post("/api/jobs", job_type="stamp", params=params)
-            _until(lambda done=done: served.succeeded() > done)
-            result = served.http.get(f"/api/jobs/{job['job_id']}/result").json()
-            times.append(result["result_data"] * 1000)
+            times.append(_stamp(served, done) * 1000)
     times.sort()
     return statistics.median(times), times[int(len(times) * 0.99)]
+
+
+def _stamp(served: Served, done: int) -> float:
+    """How long a job took to start, after so many others."""
+    job = served.post("/api/jobs", job_type="stamp", params={"sent": time.perf_counter()})
+    _until(lambda: served.succeeded() > done)
+    result = served.http.get(f"/api/jobs/{job['job_id']}/result").json()
+    return float(result["result_data"])
 
 
 def idle(workers: int, seconds: float, db: str | None = None) -> tuple[float, float]:

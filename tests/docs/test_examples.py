@@ -1,5 +1,6 @@
 """Every example does what it says."""
 
+import asyncio
 import importlib
 import os
 import shutil
@@ -8,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.docs.fences import ROOT
 from tests.servers import WAIT_S, Server, Stage
@@ -85,16 +87,18 @@ def test_other_queues_use_the_standard_limits_only() -> None:
 
 
 def test_the_web_application_submits_and_shows_a_job(stage: Stage) -> None:
-    pytest.importorskip("fastapi")
-    from starlette.testclient import TestClient
-
     server = stage.serve()
     web = importlib.import_module("examples.fastapi_app")
     web.app.client = headway.connect(url=server.url, token=server.token)
-    with TestClient(web.web) as browser:
-        made = browser.post("/stories", params={"genre": "crime"})
-        assert made.status_code == 202
-        shown = browser.get(f"/stories/{made.json()['job']}")
-        assert shown.json() == {"status": "QUEUED", "progress": None}
-        assert browser.get("/stories/999999").status_code == 404
-    web.app.close()
+
+    async def visit() -> None:
+        door = httpx.ASGITransport(web.web)
+        async with httpx.AsyncClient(transport=door, base_url="http://web") as browser:
+            made = await browser.post("/stories", params={"genre": "crime"})
+            assert made.status_code == 202
+            shown = await browser.get(f"/stories/{made.json()['job']}")
+            assert shown.json() == {"status": "QUEUED", "progress": None}
+            assert (await browser.get("/stories/999999")).status_code == 404
+        await web.app.close_async()
+
+    asyncio.run(visit())

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -109,7 +108,6 @@ def tourist(tmp_path: Path) -> Iterator[Tourist]:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.skipif(shutil.which("curl") is None, reason="the tour uses curl")
 def test_every_step_of_the_tour_shows_what_the_readme_says(tourist: Tourist) -> None:
     said = ""
     for block in blocks(ROOT / "README.md"):
