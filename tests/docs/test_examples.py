@@ -48,6 +48,24 @@ def test_the_shell_worker_does_jobs_and_says_when_it_cannot(shell_worker: Server
     assert said == "Hello, Ada!\n"
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the worker uses curl")
+@pytest.mark.parametrize(
+    "name", ['"Ada", \\ "Zoë"', "two\nlines\tand $HOME `id` 'x' %s", "\\u0041"]
+)
+def test_the_shell_worker_takes_every_text_as_it_is(shell_worker: Server, name: str) -> None:
+    made = shell_worker.submit("greet", name)
+    shell_worker.wait(made, "SUCCEEDED")
+    result = shell_worker.get(f"/api/jobs/{made['number']}/result")
+    assert result["result_data"] == f"Hello, {name}!"
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the worker uses curl")
+def test_the_shell_worker_says_that_a_name_is_no_text(shell_worker: Server) -> None:
+    made = shell_worker.submit("greet", params={"name": ["Ada"]})
+    shell_worker.wait(made, "FAILED")
+    assert shell_worker.get(f"/api/jobs/{made['number']}/result")["error"] == "nobody to greet"
+
+
 def test_the_plain_script_stores_its_jobs_without_a_server(tmp_path: Path) -> None:
     said = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "plain_script.py"), str(tmp_path)],
