@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,3 +121,38 @@ def test_the_web_application_submits_and_shows_a_job(stage: Stage) -> None:
         await web.app.close_async()
 
     asyncio.run(visit())
+
+
+@pytest.fixture
+def installed_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example's package as an installer would lay it out, from what it says of itself."""
+    source = ROOT / "examples" / "artifact_kind"
+    project = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    info = tmp_path / "packages" / "headway_filled-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1.0\n"
+    )
+    lines = [
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
+        for group, entries in project["entry-points"].items()
+    ]
+    (info / "entry_points.txt").write_text("".join(lines))
+    monkeypatch.syspath_prepend(str(info.parent))
+    monkeypatch.syspath_prepend(str(source))
+
+
+@pytest.mark.usefixtures("installed_kind")
+def test_the_artifact_kind_of_a_package_is_waited_for(tmp_path: Path) -> None:
+    app = headway.App(
+        settings=headway.Settings(data=str(tmp_path / "data"), workspace=str(tmp_path))
+    )
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "full.csv").write_text("1\n")
+    jobs = [
+        app.submit("report", needs=[f"filled:{name}"], missing_producer="wait")
+        for name in ("empty.csv", "full.csv", "../full.csv", "missing.csv")
+    ]
+    waits = headway.JobStatus.WAITING_ON_DEPS
+    assert [job.status for job in jobs] == [waits, headway.JobStatus.QUEUED, waits, waits]
+    app.close()
