@@ -5,6 +5,7 @@ import inspect
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,43 @@ def test_a_word_that_means_nothing_is_named_with_its_option(app: headway.App) ->
         work.options(locks=[{"key": "gpu", "mode": "own"}]).submit()
     with pytest.raises(errors.InvalidRequest, match="pinned_head: commit: Object missing"):
         work.options(pinned_head={"branch": "main"}).submit()
+
+
+def test_one_name_where_a_list_is_meant_is_a_list_of_one(app: headway.App) -> None:
+    @app.job(locks="gpu", tags="nightly")
+    def train() -> None: ...
+
+    made = train.options(
+        requires="cuda", needs="custom:model:big", missing_producer="wait"
+    ).submit()
+    job = made.fetch()
+    assert [lock.key for lock in job.locks] == ["gpu"]
+    assert (job.tags, job.requires) == (("nightly",), ("cuda",))
+    assert job.needs == ("custom:model:big",)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"retries": -1}, {"timeout": 0}, {"priority": "meh"}, {"isolation": "proces"}]
+)
+def test_an_option_that_no_submit_could_have_is_refused_when_the_job_is_defined(
+    app: headway.App, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises((headway.InvalidRequest, TypeError)):
+        app.job(**wrong)(lambda: None)
+
+
+def test_a_pipeline_is_submitted_once(app: headway.App) -> None:
+    @app.job
+    def step() -> None: ...
+
+    with app.pipeline() as flow:
+        flow.add(step)
+        flow.submit()
+        with pytest.raises(RuntimeError, match="submitted already"):
+            flow.submit()
+        with pytest.raises(RuntimeError, match="submitted already"):
+            flow.add(step)
+    assert [handle.number for handle in flow.handles] == [1]
 
 
 def test_two_jobs_of_one_name_are_refused(app: headway.App) -> None:

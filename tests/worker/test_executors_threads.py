@@ -169,6 +169,16 @@ def test_a_job_type_without_handler_fails(executor_for: Start, tmp_path: Path) -
     assert outcome.error == "this worker has no handler for 'unknown'"
 
 
+def test_a_number_that_is_none_is_no_result(executor_for: Start, tmp_path: Path) -> None:
+    def loss() -> dict[str, float]:
+        return {"loss": float("nan")}
+
+    outcome = run(executor_for(loss), make_work(tmp_path, "loss"))
+    assert outcome.status is RunStatus.FAILED
+    assert outcome.error is not None
+    assert "cannot be written as JSON" in outcome.error
+
+
 def test_a_late_handler_is_timed_out_and_its_slot_goes_on(
     executor_for: Start, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -180,3 +180,15 @@ def test_a_command_with_a_wrong_type_is_refused(params: dict[str, Any], field: s
     with pytest.raises(InvalidParams) as caught:
         CommandParams.check(params)
     assert list(caught.value.fields) == [field]
+
+
+def test_a_handler_of_any_number_of_arguments_is_refused() -> None:
+    def anything(*words: str, **rest: Any) -> None: ...
+
+    with pytest.raises(TypeError, match=r"there can be no \*words"):
+        Handler.of(anything)
+
+
+def test_arguments_by_place_fill_only_what_has_a_place() -> None:
+    with pytest.raises(TypeError, match="takes 1 arguments, not 2"):
+        Handler.of(open_ended).bind("horror", "more")

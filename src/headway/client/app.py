@@ -129,12 +129,13 @@ class App:
 
         def decorate(function: Callable[..., Any]) -> JobFunction[..., Any]:
             handler = Handler.of(function, job_type=name, isolation=isolation)
+            plain = options.request(handler.job_type, {}, chosen)
+            options.check(plain)
             if handler.job_type in self.handlers:
                 raise ValueError(
                     f"there are two jobs named {handler.job_type!r}; give one of them another name"
                 )
             self.handlers[handler.job_type] = handler
-            plain = options.request(handler.job_type, {}, chosen)
             self.defaults[handler.job_type] = requests.said(plain)
             if prepare is not None:
                 self.prepares[handler.job_type] = prepare

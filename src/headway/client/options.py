@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
+import msgspec
+
 from headway.client import references, words
 from headway.client.references import After
-from headway.domain import durations
+from headway.domain import durations, requests
 from headway.domain.jobs import PinnedHead, RetryPolicy
 from headway.domain.requests import BatchJobRequest, LockRequest
 
@@ -21,19 +23,19 @@ class JobOptions(TypedDict, total=False):
     max_retry_delay: float | str
     timeout: float | str
     delay: float | str
-    needs: Sequence[str]
-    produces: Sequence[str]
-    locks: Sequence[str | dict[str, str]]
+    needs: Sequence[str] | str
+    produces: Sequence[str] | str
+    locks: Sequence[str | dict[str, str]] | str | dict[str, str]
     approval: bool
     cost_units: int
-    requires: Sequence[str]
+    requires: Sequence[str] | str
     limits: dict[str, int]
     webhook_url: str
     unique_key: str
     dedup_key: str
     dedup_window: float | str
     missing_producer: Literal["block", "wait"]
-    tags: Sequence[str]
+    tags: Sequence[str] | str
 
 
 class SubmitOptions(JobOptions, total=False):
@@ -61,16 +63,29 @@ def request(
         fields["retry_policy"] = policy
     if "after" in given:
         fields["after"] = references.after(given.pop("after"))
+    for name in _LISTS & given.keys():
+        fields[name] = _listed(given.pop(name))
     if "locks" in given:
-        fields["locks"] = tuple(_lock(one) for one in given.pop("locks"))
+        fields["locks"] = tuple(_lock(one) for one in _listed(given.pop("locks")))
     if "pinned_head" in given:
         fields["pinned_head"] = words.read("pinned_head", given.pop("pinned_head"), PinnedHead)
-    for name, value in given.items():
-        fields[name] = tuple(value) if isinstance(value, list | set) else value
-    return BatchJobRequest(**fields)
+    return BatchJobRequest(**fields, **given)
 
 
+def check(chosen: BatchJobRequest) -> None:
+    """Refuse options that would be refused with every submit."""
+    # A submit may still add the half of these two that is missing.
+    requests.check(msgspec.structs.replace(chosen, dedup_key=None, dedup_window_s=None))
+    requests.priority_of(chosen, None)
+
+
+_LISTS = {"needs", "produces", "requires", "tags"}
 _SPANS = {"timeout": "timeout_s", "delay": "delay_s", "dedup_window": "dedup_window_s"}
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    """What is meant by one alone is a list of one: a text has letters, which nobody means."""
+    return (value,) if isinstance(value, str | dict) else tuple(value)
 
 
 def _lock(one: Any) -> str | LockRequest:

@@ -35,6 +35,7 @@ class Pipeline:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._requests: list[BatchJobRequest] = []
+        self._is_submitted = False
         self.handles: list[JobHandle[Any]] = []
 
     def add(
@@ -48,17 +49,27 @@ class Pipeline:
         return self._add(options.request("command", {"argv": list(argv)}, chosen))
 
     def _add(self, request: BatchJobRequest) -> Step:
+        self._refuse_if_submitted()
         ref = f"step-{len(self._requests) + 1}"
         self._requests.append(msgspec.structs.replace(request, ref=ref))
         return Step(ref)
 
     def submit(self) -> list[JobHandle[Any]]:
-        """Submit what was added, all or nothing."""
-        return self._handles(self._client.send(calls.submit_batch(self._requests)))
+        """Submit what was added, once, all or nothing; a `with` block does it at its end."""
+        return self._handles(self._client.send(calls.submit_batch(self._once())))
 
     async def submit_async(self) -> list[JobHandle[Any]]:
         """Like `submit`, without blocking the event loop."""
-        return self._handles(await self._client.send_async(calls.submit_batch(self._requests)))
+        return self._handles(await self._client.send_async(calls.submit_batch(self._once())))
+
+    def _once(self) -> list[BatchJobRequest]:
+        self._refuse_if_submitted()
+        self._is_submitted = True
+        return self._requests
+
+    def _refuse_if_submitted(self) -> None:
+        if self._is_submitted:
+            raise RuntimeError("this pipeline was submitted already; make another one")
 
     def _handles(self, made: BatchAnswer) -> list[JobHandle[Any]]:
         self.handles = [JobHandle(self._client, one.job_id, one.number) for one in made.jobs]
@@ -73,7 +84,7 @@ class Pipeline:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is None and self._requests:
+        if kind is None and self._requests and not self._is_submitted:
             self.submit()
 
     async def __aenter__(self) -> "Pipeline":
@@ -85,5 +96,5 @@ class Pipeline:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is None and self._requests:
+        if kind is None and self._requests and not self._is_submitted:
             await self.submit_async()

@@ -36,6 +36,9 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Self:
         """Read a function's signature; a TypeError says what no job could ever fill."""
         name = job_type or function.__name__
+        if isolation not in typing.get_args(Isolation):
+            known = " or ".join(map(repr, typing.get_args(Isolation)))
+            raise TypeError(f"handler {name!r}: isolation is {known}, not {isolation!r}")
         if isolation == "process":
             _refuse_local(function, name)
         parameters = list(inspect.signature(function).parameters.values())
@@ -57,8 +60,9 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
         """Arguments of a call as params: by name, and as JSON can say them."""
         names = [
             name
-            for name in inspect.signature(self.function).parameters
-            if name != "ctx" or not self.wants_ctx
+            for name, parameter in inspect.signature(self.function).parameters.items()
+            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+            and (name != "ctx" or not self.wants_ctx)
         ]
         if len(args) > len(names):
             raise TypeError(f"{self.job_type} takes {len(names)} arguments, not {len(args)}")
@@ -151,7 +155,11 @@ def _schema(
                 f"handler {name!r}: params are passed by name, "
                 f"{parameter.name!r} must not be positional-only"
             )
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            raise TypeError(
+                f"handler {name!r}: params are passed by name, there can be no *{parameter.name}"
+            )
+        if parameter.kind is parameter.VAR_KEYWORD:
             continue
         hint = hints.get(parameter.name, Any)
         is_required = parameter.default is parameter.empty

@@ -1,5 +1,6 @@
 """Calling a handler, and turning whatever happens into an outcome."""
 
+import json
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +57,8 @@ def completed(result: Any, limit: int) -> Outcome:
         return _NOTHING
     try:
         encoded = msgspec.json.encode(result)
+        if b"null" in encoded:  # which is what NaN and infinity would become
+            json.dumps(msgspec.to_builtins(result), allow_nan=False)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         kind = type(result).__name__
         return failed(f"the result (of type {kind}) cannot be written as JSON: {error}")
