@@ -97,3 +97,20 @@ def test_a_server_that_is_not_there_is_named() -> None:
             client.send(calls.cancel_job(1))
     with pytest.raises(errors.InvalidRequest, match="http://"):
         headway.connect(url="localhost:4929")
+
+
+@pytest.mark.parametrize("name", ["team/gpu", "50%2F", "a b?#é"])
+def test_a_name_may_hold_what_means_something_in_a_url(client: Client, name: str) -> None:
+    assert client.send(calls.put_limit(name, size=3)).name == name
+    assert client.send(calls.get_limit(name)).size == 3
+    assert client.send(calls.delete_limit(name)).name == name
+    assert client.send(calls.put_artifact("data", name)).artifact == f"custom:data:{name}"
+    assert client.send(calls.get_artifact("data", name)).artifact == f"custom:data:{name}"
+    assert client.send(calls.delete_artifact("data", name)).artifact == f"custom:data:{name}"
+
+
+def test_a_worker_and_a_handler_may_have_a_slash_in_their_names(server: Server) -> None:
+    server.http.post("/api/claims", json={"worker_id": "team/w", "job_types": ["none"]})
+    assert server.http.delete("/api/workers/team%2Fw").json()["worker_id"] == "team/w"
+    answer = server.http.post("/api/direct/team%2Fhandler", json={})
+    assert "job type team/handler" in answer.json()["detail"]

@@ -117,7 +117,7 @@ def test_a_stream_ends_when_its_reader_has_left() -> None:
         """The reader has left: nobody notices that here."""
 
     async def read() -> None:
-        scope = {"method": "GET", "path": "/", "headers": [], "query_string": b""}
+        scope = {"method": "GET", "raw_path": b"/", "headers": [], "query_string": b""}
         with pytest.raises(ClientGone):
             await Exchange(scope, receive, send).stream(b"text/plain", parts())
         await asyncio.sleep(0)

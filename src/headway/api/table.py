@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -76,11 +77,16 @@ def _grow() -> _Node:
 _ROOT = _grow()
 
 
+def steps(path: str) -> list[str]:
+    """The steps of a path as a URL has it: a `/` inside a step is written `%2F`."""
+    return [unquote(step) for step in path.strip("/").split("/")]
+
+
 def find(method: str, path: str) -> tuple[Operation, dict[str, str]]:
-    """The operation at a path, and the values of the path's parameters."""
+    """The operation at a path as a URL has it, and the values of the path's parameters."""
     node: _Node | None = _ROOT
     values: dict[str, str] = {}
-    for step in path.strip("/").split("/"):
+    for step in steps(path):
         if node is None:
             break
         if step in node.words:

@@ -4,7 +4,6 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
 from typing import Any, Protocol
-from urllib.parse import unquote
 
 from headway.api import table
 from headway.api.operation import Answered
@@ -68,8 +67,7 @@ class LocalTransport:
     def _perform(self, call: Call[Any]) -> Any:
         if call.needs_server:
             raise errors.NeedsServer()
-        operation, values = table.find(call.method, call.path)
-        path = {name: unquote(value) for name, value in values.items()}
+        operation, path = table.find(call.method, call.path)
         body = operation.body() if call.body is None else call.body
         query = table.read_query(
             operation, {key: as_text(value) for key, value in call.query.items()}

@@ -184,12 +184,12 @@ class Application:
 
     async def _let_go(self, exchange: Exchange, principal: Principal) -> None:
         await self._operate(exchange, principal)
-        self._claims.send_home(exchange.path.rpartition("/")[2])
+        self._claims.send_home(table.steps(exchange.path)[-1])
 
     async def _run_direct(self, exchange: Exchange, principal: Principal) -> None:
         if self.state.stopping:
             raise errors.Stopping()
-        job_type = exchange.path.removeprefix("/api/direct/")
+        job_type = table.steps(exchange.path)[-1]
         body = table.decode(await exchange.body(self._limit(exchange.path)), DirectBody)
         answer = await self._unless_gone(exchange, self._direct.run(job_type, body))
         await exchange.answer(200, msgspec.json.encode(answer))
@@ -250,21 +250,17 @@ _OPEN_PAGES: dict[str, Page] = {
 
 def _special(exchange: Exchange) -> tuple[Role, Special] | None:
     """What is not one question and one answer."""
-    method, path = exchange.method, exchange.path
-    if method == "POST" and path == "/api/claims":
-        return Role.WORK, Application._claim
-    if method == "DELETE" and path.startswith("/api/workers/"):
-        return Role.WORK, Application._let_go
-    if method == "POST" and path.startswith("/api/direct/") and path.count("/") == 3:
-        return Role.SUBMIT, Application._run_direct
-    if (
-        method == "GET"
-        and path == "/api/events"
-        and "text/event-stream" in (exchange.header("accept") or "")
-    ):
-        return Role.READ, Application._event_stream
-    if method == "GET" and streams.LOGS.fullmatch(path):
-        return Role.READ, Application._logs
-    if method == "GET" and path == "/metrics":
-        return Role.READ, Application._show_metrics
+    match [exchange.method, *table.steps(exchange.path)]:
+        case ["POST", "api", "claims"]:
+            return Role.WORK, Application._claim
+        case ["DELETE", "api", "workers", _]:
+            return Role.WORK, Application._let_go
+        case ["POST", "api", "direct", _]:
+            return Role.SUBMIT, Application._run_direct
+        case ["GET", "api", "events"] if "text/event-stream" in (exchange.header("accept") or ""):
+            return Role.READ, Application._event_stream
+        case ["GET", "api", "jobs" | "job-runs", _, "logs", "stdout" | "stderr"]:
+            return Role.READ, Application._logs
+        case ["GET", "metrics"]:
+            return Role.READ, Application._show_metrics
     return None

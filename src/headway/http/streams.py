@@ -2,14 +2,13 @@
 
 import asyncio
 import contextlib
-import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from headway.api import filters
+from headway.api import filters, table
 from headway.domain import errors
 from headway.domain import events as kinds
 from headway.domain.events import Event
@@ -19,7 +18,6 @@ from headway.storage import events, jobs, log_files, runs
 from headway.storage.events import Follower
 from headway.storage.transaction import EVENTS, Transaction
 
-LOGS = re.compile(r"/api/(jobs|job-runs)/([^/]+)/logs/(stdout|stderr)")
 PAGE = 500
 KEEP_ALIVE_S = 15.0
 LOG_POLL_S = 0.3
@@ -78,9 +76,7 @@ class Streams:
 
     async def logs(self, exchange: Exchange) -> None:
         """The output of a run, or of a job's last run: all of it, its tail, or as it grows."""
-        match = LOGS.fullmatch(exchange.path)
-        assert match is not None
-        kind, name, stream = match.groups()
+        _, kind, name, _, stream = table.steps(exchange.path)
         find = _run_id if kind == "job-runs" else _run_id_of_job
         run_id = await self._read(lambda tx: find(tx, name))
         path = log_files.path(self._scheduler.data / log_files.folder(run_id), stream)
