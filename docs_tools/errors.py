@@ -17,8 +17,9 @@ Every error has a code that stays the same. It is the same word over HTTP, on th
 in Python. Build on the code; the sentence beside it is for people and may change.
 
 Over HTTP an error is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `code`,
-`detail`, and for a 422 `errors`, with a sentence for each field. `headway --json` prints `code`,
-`detail` and `errors` on standard error. In Python it is raised as the class.
+`detail`, for a 422 `errors`, with a sentence for each field, and for some `facts`, which are the
+attributes of the class. `headway --json` prints `code`, `detail` and `errors` on standard error. In
+Python it is raised as the class, with a server or without one.
 
 To change only what you have read, send the `ETag` that `GET` gave for a job, a template or a
 schedule back as `If-Match` with `PATCH` or `DELETE`. If somebody was quicker, nothing is changed
@@ -34,16 +35,11 @@ def page() -> str:
 
 
 def _errors() -> str:
-    by_code: dict[str, type[HeadwayError]] = {}
     # A test's or a program's own kinds of error may be in the tree too, and are none of ours.
     ours = [kind for kind in errors.all_errors() if kind.__module__.startswith(errors.__name__)]
-    for kind in [*ours, *ELSEWHERE]:
-        # Where a family and a member share a code, the member says more.
-        by_code[kind.code] = kind
-    del by_code[HeadwayError.code]
     return table(
         ("Code", "HTTP", "Exit", "Class", "Meaning"),
-        [_row(kind) for kind in by_code.values()],
+        [_row(kind) for kind in [*ours, *ELSEWHERE] if kind is not HeadwayError],
     )
 
 

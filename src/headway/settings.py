@@ -60,7 +60,8 @@ def load(options: Mapping[str, Any] | None = None, folder: Path | None = None) -
     try:
         return msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise errors.Invalid(f"setting {errors.from_validation(str(error)).detail}") from None
+        problem = errors.from_validation(str(error)).detail
+        raise errors.InvalidRequest("", f"setting {problem}") from None
 
 
 def _from_file(folder: Path) -> dict[str, Any]:

@@ -44,6 +44,7 @@ class MethodNotAllowed(errors.HeadwayError):
 
     code = "method_not_allowed"
     http_status = 405
+    facts = ("allowed",)
 
     def __init__(self, method: str, path: str, allowed: list[str]) -> None:
         super().__init__(f"{path} does not take {method}; it takes {', '.join(allowed)}")

@@ -210,7 +210,9 @@ def problem(status: int, content: bytes) -> errors.HeadwayError:
     """The error that the server described."""
     try:
         body = msgspec.json.decode(content, type=dict[str, Any])
-        return errors.revive(str(body["code"]), str(body["detail"]), status, body.get("errors"))
+        return errors.revive(
+            str(body["code"]), str(body["detail"]), status, body.get("errors"), body.get("facts")
+        )
     except (msgspec.MsgspecError, KeyError):
         return errors.Unavailable(f"the server answered {status} and nothing that can be read")
 

@@ -24,6 +24,7 @@ PROBLEM = {
         "code": {"type": "string"},
         "detail": {"type": "string"},
         "errors": {"type": "object", "additionalProperties": {"type": "string"}},
+        "facts": {"type": "object"},
     },
 }
 

@@ -20,6 +20,8 @@ def describe(error: HeadwayError) -> dict[str, Any]:
     }
     if error.fields:
         problem["errors"] = error.fields
+    if error.facts:
+        problem["facts"] = {name: getattr(error, name) for name in error.facts}
     return problem
 
 

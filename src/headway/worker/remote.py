@@ -223,4 +223,7 @@ def _beat_answer(item: ItemAnswer) -> BeatAnswer:
 
 
 def _error(item: ItemAnswer) -> errors.HeadwayError | None:
-    return None if item.ok else errors.revive(item.code or "error", item.detail or "refused", 409)
+    if item.ok:
+        return None
+    told = {"size": item.size}
+    return errors.revive(item.code or "error", item.detail or "refused", 409, facts=told)

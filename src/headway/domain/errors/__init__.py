@@ -10,7 +10,7 @@ HeadwayError
 │   └── NotFinished
 ├── Conflict           it cannot be done in this state          409, exit 4
 │   ├── NotActive  AlreadyClaimed  IdempotencyMismatch  NameTaken  SlotReserved  StaleVersion
-│   ├── LeaseEnded  RunNotFailed  RewindRefused  IllegalMove  NotWaiting  OtherBand
+│   ├── LeaseEnded  RunNotFailed  RewindRefused  IllegalMove  OtherBand
 │   └── NotAwaitingApproval  LogGap
 ├── Unauthorized       who are you?                             401, exit 1
 ├── Forbidden          you may not                              403, exit 1

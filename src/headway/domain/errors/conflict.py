@@ -123,6 +123,7 @@ class LogGap(Conflict):
     """A piece of output does not follow what is there."""
 
     code = "log_gap"
+    facts = ("size",)
 
     def __init__(self, offset: int, size: int) -> None:
         super().__init__(

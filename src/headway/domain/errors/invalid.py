@@ -8,13 +8,15 @@ from headway.domain.errors.root import HeadwayError
 class Invalid(HeadwayError):
     """What was asked makes no sense."""
 
-    code = "invalid_request"
+    code = "invalid"
     http_status = 422
     exit_code = 2
 
 
 class InvalidRequest(Invalid):
     """A field is missing, unknown or of the wrong kind."""
+
+    code = "invalid_request"
 
     def __init__(self, field: str, problem: str) -> None:
         where = f"{field}: " if field else ""

@@ -72,6 +72,8 @@ class Unavailable(HeadwayError):
 class ConnectionLost(Unavailable):
     """The database went away in the middle of a read, or cannot be reached at all."""
 
+    code = "connection_lost"
+
     def __init__(self, reason: str) -> None:
         super().__init__(f"the database cannot be reached: {reason}")
 
@@ -95,6 +97,7 @@ class JobFailed(HeadwayError):
     """The job whose result was asked for did not succeed."""
 
     code = "job_failed"
+    facts = ("status", "error")
 
     def __init__(self, job: object, status: str, error: str | None) -> None:
         super().__init__(f"job {job} ended {status}" + (f": {error}" if error else ""))

@@ -1,7 +1,7 @@
 """What every error has."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 
 class HeadwayError(Exception):
@@ -10,6 +10,8 @@ class HeadwayError(Exception):
     code: ClassVar[str] = "error"
     http_status: ClassVar[int] = 500
     exit_code: ClassVar[int] = 1
+    facts: ClassVar[tuple[str, ...]] = ()
+    """Names of attributes that go along when the error is told over HTTP."""
 
     def __init__(self, detail: str, fields: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -42,13 +44,18 @@ def all_errors() -> list[type[HeadwayError]]:
 
 
 def revive(
-    code: str, detail: str, http_status: int, fields: Mapping[str, str] | None = None
+    code: str,
+    detail: str,
+    http_status: int,
+    fields: Mapping[str, str] | None = None,
+    facts: Mapping[str, Any] | None = None,
 ) -> HeadwayError:
     """An error that was described by a server, as the class it had there."""
     for kind in all_errors():
         if kind.code == code:
             error = kind.__new__(kind)
             HeadwayError.__init__(error, detail, fields)
+            vars(error).update({name: (facts or {}).get(name) for name in kind.facts})
             return error
     error = HeadwayError(detail, fields)
     error.code = code  # type: ignore[misc]
