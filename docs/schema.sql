@@ -371,5 +371,6 @@ CREATE TABLE tokens (
     role       TEXT NOT NULL CHECK (role IN ('read', 'submit', 'work', 'admin')),
     digest     TEXT NOT NULL UNIQUE,
     created_at INTEGER NOT NULL,
+    expires_at INTEGER,
     revoked_at INTEGER
 ) WITHOUT ROWID;

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import datetime, timedelta
 
 from tests.servers import Server, Stage
 
@@ -28,3 +29,6 @@ def test_the_link_that_is_printed_lets_in_once(stage: Stage) -> None:
     assert (again.status_code, again.json()["code"]) == (401, "unauthorized")
     with server.client(key) as let_in:
         assert let_in.get("/api/jobs").status_code == 200
+        made = let_in.get("/api/tokens").json()["items"][0]
+    lasts = datetime.fromisoformat(made["expires_at"]) - datetime.fromisoformat(made["created_at"])
+    assert (made["name"], lasts) == ("dashboard", timedelta(hours=12))

@@ -1,13 +1,15 @@
 """Tokens: shown once, kept as digests, good until they are revoked."""
 
+from datetime import timedelta
+
 import pytest
-from tests.helpers import ask
+from tests.helpers import MovableClock, ask
 
 from headway.api import tokens as operations
 from headway.api.operation import Paging
 from headway.domain import errors
 from headway.domain.tokens import Principal, Role, Token
-from headway.scheduler import tokens
+from headway.scheduler import collect_garbage, tokens
 from headway.scheduler.scheduler import Scheduler
 
 
@@ -41,6 +43,25 @@ def test_a_revoked_token_is_good_for_nothing(scheduler: Scheduler) -> None:
     assert revoked.revoked_at is not None
     assert who(scheduler, token.token) is None
     assert ask(operations.revoke_token, scheduler, id=token.token_id) == revoked
+
+
+def test_a_token_with_an_end_is_good_until_then_and_collected_later(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    kept = make(scheduler)
+    token = scheduler.store.write(
+        lambda tx: tokens.create(scheduler, tx, "page", Role.ADMIN, timedelta(hours=12))
+    )
+    assert token.expires_at == clock.now() + timedelta(hours=12)
+    clock.move(hours=12, milliseconds=-1)
+    assert who(scheduler, token.token) is not None
+    clock.move(milliseconds=1)
+    assert who(scheduler, token.token) is None
+    assert collect_garbage.collect(scheduler, 60).records == 0
+    clock.move(minutes=1)
+    assert collect_garbage.collect(scheduler, 60).records == 1
+    listed = ask(operations.list_tokens, scheduler, query=Paging()).items
+    assert [one.token_id for one in listed] == [kept.token_id]
 
 
 def test_an_unknown_token_cannot_be_revoked(scheduler: Scheduler) -> None:

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
@@ -12,9 +13,11 @@ from tests.storage.conftest import open_database, scheduler_on
 from headway.domain import errors
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import verify
+from headway.domain.tokens import Role
+from headway.scheduler import tokens, verify
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import move
+from headway.storage import tokens as kept_tokens
 from headway.storage.store import Database, Store
 
 Databases = tuple[Database, Database]
@@ -49,6 +52,8 @@ def fill(scheduler: Scheduler) -> None:
     claim(scheduler)
     submit(scheduler, after=["2"])
     submit(scheduler, locks=["gpu"])
+    lasts = timedelta(hours=1)
+    scheduler.store.write(lambda tx: tokens.create(scheduler, tx, "page", Role.READ, lasts))
     for n in range(2 * move.ROWS_AT_ONCE):
         submit(scheduler, params={"n": n}, priority=-1)
 
@@ -64,9 +69,12 @@ def test_everything_moves_and_goes_on(
     assert counts["jobs"] == seen["jobs"] == 4 + 2 * move.ROWS_AT_ONCE
     kinds = event_kinds(scheduler_on(old, clock, tmp_path))
     views = [job(scheduler_on(old, clock, tmp_path), number) for number in range(1, 8)]
+    known = old.read(lambda tx: kept_tokens.page(tx, before=None, count=9))
     old.close()
     new = Store(target)
     scheduler = scheduler_on(new, clock, tmp_path)
+    assert new.read(lambda tx: kept_tokens.page(tx, before=None, count=9)) == known
+    assert [one.expires_at for one in known] == [clock.now() + timedelta(hours=1)]
     assert [job(scheduler, number) for number in range(1, 8)] == views
     assert event_kinds(scheduler) == kinds
     assert verify.verify(scheduler) == []

@@ -31,6 +31,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     role: Role
     created_at: datetime
+    expires_at: datetime | None = None
     revoked_at: datetime | None = None
     token: str | None = None
 

@@ -2,6 +2,7 @@
 
 import secrets
 import time
+from datetime import timedelta
 from functools import cache
 from importlib import resources
 
@@ -15,6 +16,7 @@ from headway.scheduler.scheduler import Scheduler
 from headway.storage.awaiting import awaiting
 
 CODE_LASTS_S = 600.0
+TOKEN_LASTS = timedelta(hours=12)
 HEADERS = (
     (
         b"content-security-policy",
@@ -38,7 +40,7 @@ class CodeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Codes:
-    """Codes that are good once, for a while, and buy a token for the page."""
+    """Codes that are good once, for a while, and buy the page a token that lasts for hours."""
 
     def __init__(self, scheduler: Scheduler | None = None) -> None:
         self._scheduler = scheduler
@@ -64,7 +66,7 @@ class Codes:
         scheduler = self._scheduler
         made = await awaiting(
             scheduler.store.write_later(
-                lambda tx: tokens.create(scheduler, tx, "dashboard", Role.ADMIN)
+                lambda tx: tokens.create(scheduler, tx, "dashboard", Role.ADMIN, TOKEN_LASTS)
             )
         )
         await exchange.answer(200, msgspec.json.encode({"token": made.token}))

@@ -45,7 +45,7 @@ class Doorkeeper:
             raise errors.Unauthorized("send a token: Authorization: Bearer <token>")
         found = await self._find(token.strip())
         if found is None:
-            raise errors.Unauthorized("this token is not known, or was revoked")
+            raise errors.Unauthorized("this token is not known, was revoked, or its time is up")
         return found
 
     def forget(self) -> None:

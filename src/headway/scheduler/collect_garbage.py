@@ -22,6 +22,7 @@ BATCH = 500
 RECORDS = (
     "delete_old_direct_requests",
     "delete_old_reservations",
+    "delete_old_tokens",
     "delete_old_events",
     "delete_silent_workers",
 )

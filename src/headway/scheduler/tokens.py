@@ -1,6 +1,7 @@
 """Tokens: made, listed, revoked, and who shows one."""
 
 import secrets
+from datetime import timedelta
 
 import msgspec
 
@@ -14,15 +15,35 @@ PREFIX = "hw_"
 RANDOM_BYTES = 32
 
 
-def create(scheduler: Scheduler, tx: Transaction, name: str, role: Role) -> Token:
-    """A new token; only this answer ever holds it."""
+def create(
+    scheduler: Scheduler,
+    tx: Transaction,
+    name: str,
+    role: Role,
+    lasts: timedelta | None = None,
+) -> Token:
+    """A new token; only this answer ever holds it. It is good for ever, or as long as it lasts."""
     requests.check_name("name", name)
-    return adopt(scheduler, tx, name, role, PREFIX + secrets.token_urlsafe(RANDOM_BYTES))
+    text = PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
+    return adopt(scheduler, tx, name, role, text, lasts)
 
 
-def adopt(scheduler: Scheduler, tx: Transaction, name: str, role: Role, text: str) -> Token:
+def adopt(
+    scheduler: Scheduler,
+    tx: Transaction,
+    name: str,
+    role: Role,
+    text: str,
+    lasts: timedelta | None = None,
+) -> Token:
     """Accept a token that was made elsewhere, such as the one in the data directory."""
-    token = Token(token_id=scheduler.new_id(tx.now), name=name, role=role, created_at=tx.now)
+    token = Token(
+        token_id=scheduler.new_id(tx.now),
+        name=name,
+        role=role,
+        created_at=tx.now,
+        expires_at=tx.now + lasts if lasts else None,
+    )
     tokens.insert(tx, token, digest(text))
     return msgspec.structs.replace(token, token=text)
 

@@ -14,6 +14,7 @@ def insert(tx: Transaction, token: Token, digest: str) -> None:
         role=token.role,
         digest=digest,
         created_at=moments.to_millis(token.created_at),
+        expires_at=token.expires_at and moments.to_millis(token.expires_at),
     )
 
 
@@ -24,8 +25,8 @@ def find(tx: Transaction, token_id: str) -> Token | None:
 
 
 def by_digest(tx: Transaction, digest: str) -> Token | None:
-    """The token with this digest, unless it was revoked."""
-    row = tx.row("token_by_digest", digest=digest)
+    """The token with this digest, unless it was revoked or its time is up."""
+    row = tx.row("token_by_digest", digest=digest, now=tx.now_ms)
     return _token(row) if row else None
 
 
@@ -45,5 +46,6 @@ def _token(row: Row) -> Token:
         name=row["name"],
         role=Role(row["role"]),
         created_at=moments.from_millis(row["created_at"]),
+        expires_at=moments.maybe_from_millis(row["expires_at"]),
         revoked_at=moments.maybe_from_millis(row["revoked_at"]),
     )

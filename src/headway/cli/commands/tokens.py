@@ -1,5 +1,6 @@
 """`headway tokens …`."""
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,7 +9,9 @@ from headway.cli import options
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
+    from headway.cli.screen import Styled
     from headway.cli.session import Session
+    from headway.domain.tokens import Token
 
 app = commands()
 
@@ -18,7 +21,7 @@ def list_tokens(session: "Session", limit: options.Limit = 50) -> None:
     """Tokens, newest first, revoked ones too."""
     from headway.api.operation import Page
     from headway.cli import words
-    from headway.cli.screen import Column, Styled
+    from headway.cli.screen import Column
     from headway.client import calls
 
     found, more = session.some(calls.list_tokens(), limit)
@@ -33,12 +36,26 @@ def list_tokens(session: "Session", limit: options.Limit = 50) -> None:
                     token.name,
                     token.role.value,
                     words.age(token.created_at),
-                    Styled("revoked", "red") if token.revoked_at else Styled("good", "green"),
+                    _standing(token),
                 ]
                 for token in found
             ],
         ),
     )
+
+
+def _standing(token: "Token") -> "Styled":
+    from headway.cli import words
+    from headway.cli.screen import Styled
+
+    if token.revoked_at:
+        return Styled("revoked", "red")
+    if token.expires_at is None:
+        return Styled("good", "green")
+    left_s = (token.expires_at - datetime.now(UTC)).total_seconds()
+    if left_s <= 0:
+        return Styled("over", "red")
+    return Styled(f"good for {words.span(left_s)}", "green")
 
 
 @command(app, "create", "headway tokens create ci --role submit")

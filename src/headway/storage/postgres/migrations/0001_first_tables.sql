@@ -396,6 +396,7 @@ CREATE TABLE tokens (
     role       TEXT NOT NULL CHECK (role IN ('read', 'submit', 'work', 'admin')),
     digest     TEXT COLLATE "C" NOT NULL UNIQUE,
     created_at BIGINT NOT NULL,
+    expires_at BIGINT,
     revoked_at BIGINT
 );
 

@@ -1,10 +1,11 @@
 -- name: token_by_digest
--- The token that has this digest.
-SELECT * FROM tokens WHERE digest = :digest AND revoked_at IS NULL;
+-- The token that has this digest, if it is still good.
+SELECT * FROM tokens WHERE digest = :digest AND revoked_at IS NULL AND coalesce(expires_at > :now, TRUE);
 
 -- name: insert_token
 -- A new token.
-INSERT INTO tokens (token_id, name, role, digest, created_at) VALUES (:token_id, :name, :role, :digest, :created_at);
+INSERT INTO tokens (token_id, name, role, digest, created_at, expires_at)
+VALUES (:token_id, :name, :role, :digest, :created_at, :expires_at);
 
 -- name: revoke_token
 -- A token is good for nothing any more.
@@ -12,9 +13,9 @@ UPDATE tokens SET revoked_at = :revoked_at WHERE token_id = :token_id AND revoke
 
 -- name: token_by_id
 -- One token.
-SELECT token_id, name, role, created_at, revoked_at FROM tokens WHERE token_id = :token_id;
+SELECT token_id, name, role, created_at, expires_at, revoked_at FROM tokens WHERE token_id = :token_id;
 
 -- name: tokens
 -- Tokens, newest first. The letter g sorts after every id.
-SELECT token_id, name, role, created_at, revoked_at FROM tokens
+SELECT token_id, name, role, created_at, expires_at, revoked_at FROM tokens
 WHERE token_id < coalesce(:before, 'g') ORDER BY token_id DESC LIMIT :count;

@@ -105,6 +105,11 @@ DELETE FROM reservations WHERE reservation_id IN (
     SELECT reservation_id FROM reservations ORDER BY reservation_id LIMIT :count) AND ended_at <= :until
 RETURNING reservation_id AS id;
 
+-- name: delete_old_tokens
+-- Tokens that had an end, and it was long ago.
+DELETE FROM tokens WHERE token_id IN (SELECT token_id FROM tokens WHERE expires_at <= :until LIMIT :count)
+RETURNING token_id AS id;
+
 -- name: delete_old_events
 -- History that belongs to no job.
 DELETE FROM events WHERE seq IN (
