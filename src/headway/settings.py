@@ -36,6 +36,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     starvation_s: float = 300.0
     probe_every_s: float = 1.0
     largest_body: int = 1024 * 1024
+    largest_batch: int = 64 * 1024 * 1024
     limits: dict[str, int] = msgspec.field(default_factory=dict)
     concurrency_policy: str | None = None
     group_failure_policy: str | None = None

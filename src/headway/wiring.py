@@ -119,6 +119,7 @@ def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) 
             probe_every_s=settings.probe_every_s,
             largest_params=settings.largest_body,
             largest_result=settings.largest_body,
+            largest_batch=settings.largest_batch,
         ),
         handlers=app.handlers if app else {},
         defaults=app.defaults if app else {},

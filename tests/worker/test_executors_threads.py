@@ -12,6 +12,7 @@ import pytest
 from tests.worker.executor_helpers import PATIENCE_S, Outcomes, make_work, run
 
 from headway.domain.handlers import Handler
+from headway.domain.leases import LONGEST_MESSAGE
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.signals import Fail, Skip
 from headway.storage import log_files
@@ -59,6 +60,12 @@ def test_a_handler_that_wants_the_context_gets_it(executor_for: Start, tmp_path:
     assert ctx.take_progress() == Progress(0.5, "half")
     assert ctx.take_progress() is None
     assert (work.log_dir / "stdout.log").read_text() == "hello\n"
+
+
+def test_a_long_message_is_cut_so_that_heartbeats_get_through(tmp_path: Path) -> None:
+    ctx = JobContext(make_work(tmp_path, "any"))
+    ctx.progress(0.5, "é" * 2000)
+    assert ctx.take_progress() == Progress(0.5, "é" * LONGEST_MESSAGE)
 
 
 @pytest.mark.parametrize("fraction", [-0.1, 1.1, float("nan")])

@@ -10,6 +10,8 @@ CLAIM_TTL_S = 60.0
 """How long a claimed job waits for its worker to ask for a lease."""
 
 HEARTBEATS_PER_TTL = 3
+LONGEST_MESSAGE = 200
+"""Progress is told in this many characters: heartbeats of many runs go together."""
 
 
 class LeaseState(StrEnum):

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import re
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -31,16 +30,16 @@ from headway.worker.loop import Worker
 ROOM_FOR_THE_REST = 64 * 1024
 """How much larger than its params or result a body may be."""
 
-LARGEST_BATCH = 256 * 1024 * 1024
-LARGEST_LOG_CALL = 2 * 1024 * 1024
-LOGS = re.compile(r"/api/leases/([^/]+/)?logs")
-BATCHES = (
-    "/api/jobs/batch",
-    "/api/leases/releases",
-    "/api/leases/heartbeats",
-    "/api/job-groups",
-    "/api/claims",
-)
+CLAIMS = "/api/claims"
+BATCHES = ("/api/jobs/batch", "/api/job-groups", "/api/leases/releases", CLAIMS)
+"""Calls that carry many params or results; a claim reports how runs ended."""
+
+SIZES = {
+    "/api/leases/heartbeats": 16 * 1024 * 1024,  # the longest message for each of the most items
+    "/api/leases/logs": 2 * 1024 * 1024,
+    "/api/leases/{id}/logs": 2 * 1024 * 1024,
+}
+"""Calls whose size has nothing to do with params and results."""
 
 log = logging.getLogger("headway.http")
 
@@ -139,7 +138,7 @@ class Application:
     async def _operate(self, exchange: Exchange, principal: Principal) -> None:
         operation, values = table.find(exchange.method, exchange.path)
         table.check_role(principal, operation.role)  # before a body is read for nothing
-        body = table.read_body(operation, await exchange.body(self._limit(exchange.path)))
+        body = table.read_body(operation, await exchange.body(self._limit(operation.path)))
         query = table.read_query(operation, exchange.query())
         perform = partial(
             table.perform,
@@ -160,14 +159,10 @@ class Application:
         await self._answer(exchange, operation, answer)
 
     def _limit(self, path: str) -> int:
-        if path in BATCHES:
-            return LARGEST_BATCH
-        if LOGS.fullmatch(path):
-            return LARGEST_LOG_CALL
-        return (
-            max(self.scheduler.rules.largest_params, self.scheduler.rules.largest_result)
-            + ROOM_FOR_THE_REST
-        )
+        """The most bytes that a body may have for the operation at this path."""
+        rules = self.scheduler.rules
+        one = max(rules.largest_params, rules.largest_result) + ROOM_FOR_THE_REST
+        return max(rules.largest_batch, one) if path in BATCHES else SIZES.get(path, one)
 
     async def _answer(self, exchange: Exchange, operation: Operation, answer: Any) -> None:
         status, value = table.status_and_value(operation, answer)
@@ -176,7 +171,7 @@ class Application:
         await exchange.answer(status, body, headers=headers)
 
     async def _claim(self, exchange: Exchange, principal: Principal) -> None:
-        body = table.decode(await exchange.body(self._limit(exchange.path)), ClaimBody)
+        body = table.decode(await exchange.body(self._limit(CLAIMS)), ClaimBody)
         got = await self._unless_gone(exchange, self._claims.claim(principal, body))
         await (
             exchange.answer(204) if got is None else exchange.answer(200, msgspec.json.encode(got))
@@ -190,7 +185,7 @@ class Application:
         if self.state.stopping:
             raise errors.Stopping()
         job_type = table.steps(exchange.path)[-1]
-        body = table.decode(await exchange.body(self._limit(exchange.path)), DirectBody)
+        body = table.decode(await exchange.body(self._limit("/api/direct")), DirectBody)
         answer = await self._unless_gone(exchange, self._direct.run(job_type, body))
         await exchange.answer(200, msgspec.json.encode(answer))
 

@@ -29,6 +29,7 @@ class Rules:
     starvation_s: float = limits.STARVATION_S
     largest_params: int = MIB
     largest_result: int = MIB
+    largest_batch: int = 64 * MIB
     probe_every_s: float = 1.0
 
 

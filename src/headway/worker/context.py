@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from headway.domain.leases import LONGEST_MESSAGE
 from headway.storage import log_files
 from headway.worker.run_logs import RunLog
 
@@ -87,10 +88,10 @@ class JobContext:
         return self._logs
 
     def progress(self, fraction: float, message: str | None = None) -> None:
-        """Tell how far the run is, from 0 to 1; only the newest word is kept."""
+        """Tell how far the run is, from 0 to 1; the newest word is kept, cut if it is long."""
         if not 0 <= fraction <= 1:
             raise ValueError(f"progress is a number from 0 to 1, not {fraction}")
-        self._progress = Progress(float(fraction), message)
+        self._progress = Progress(float(fraction), message and message[:LONGEST_MESSAGE])
 
     def log(self, text: str) -> None:
         """Write a line to the run's stdout log."""
