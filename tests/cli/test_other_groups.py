@@ -88,6 +88,13 @@ def test_webhooks_are_added_and_removed(cli: Cli) -> None:
     assert "was removed" in gone
 
 
+def test_a_server_does_not_start_with_a_limit_that_makes_no_sense(cli: Cli) -> None:
+    (cli.folder / "headway.toml").write_text("[limits]\ngpu = -5\n")
+    code, _, said = cli.program("serve", "--port", "0")
+    assert (code, "limits: 'gpu': size: -5 is not between 0 and" in said) == (2, True), said
+    assert "Traceback" not in said
+
+
 def test_limits_are_set_and_removed(cli: Cli) -> None:
     cli.call("limits", "set", "resource:api", "3", "--rate", "60/min")
     limits = {one["name"]: one for one in cli.json("limits", "list")["items"]}

@@ -201,3 +201,23 @@ def test_whoever_waits_for_a_rate_is_woken_when_it_opens(
     timekeeper.run_due(scheduler, clock.now())
     assert READY in told
     assert numbers(scheduler) == [2]
+
+
+def test_sizes_from_the_settings_leave_rates_as_they_are(scheduler: Scheduler) -> None:
+    put(scheduler, "mail", 1, "60/min")
+    scheduler.store.write(lambda tx: limit_control.set_sizes(scheduler, tx, {"mail": 5, "gpu": 2}))
+    found = scheduler.store.read(lambda tx: limit_control.views(scheduler, tx))
+    sizes = {one.name: (one.size, one.rate) for one in found}
+    assert (sizes["mail"], sizes["gpu"]) == ((5, "60/min"), (2, None))
+
+
+@pytest.mark.parametrize(("name", "size"), [("gpu", -5), ("gpu", 10**12), ("g\0pu", 1), (" ", 1)])
+def test_a_size_from_the_settings_that_makes_no_sense_is_named_and_nothing_is_set(
+    scheduler: Scheduler, name: str, size: int
+) -> None:
+    sizes = {"good": 1, name: size}
+    with pytest.raises(errors.InvalidRequest) as caught:
+        scheduler.store.write(lambda tx: limit_control.set_sizes(scheduler, tx, sizes))
+    assert caught.value.detail.startswith(f"limits: {name!r}: ")
+    found = scheduler.store.read(lambda tx: limit_control.views(scheduler, tx))
+    assert {one.name for one in found}.isdisjoint(sizes)

@@ -15,12 +15,11 @@ from headway.domain import errors
 from headway.http import server as http_server
 from headway.http.security import LOOPBACK
 from headway.http.server import Server
+from headway.scheduler import limit_control
 from headway.scheduler.scheduler import Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
-from headway.storage import limits as limit_rows
 from headway.storage import tokens
-from headway.storage.transaction import Transaction
 from headway.worker.log_shipper import LogShipper
 from headway.worker.loop import Worker
 from headway.worker.remote import RemoteTransport
@@ -39,7 +38,7 @@ def serve(settings: Settings, *, json: bool = False) -> None:
         _refuse_open_door(settings, scheduler)
         listening = http_server.listen(settings.host, settings.port)
         wiring.ensure_admin_token(settings, scheduler)
-        _set_limits(settings, scheduler)
+        store.write(lambda tx: limit_control.set_sizes(scheduler, tx, settings.limits))
         _serve(settings, scheduler, listening, app.prepares if app else {}, json)
     finally:
         store.close()
@@ -114,20 +113,6 @@ def _refuse_open_door(settings: Settings, scheduler: Scheduler) -> None:
             f"to listen on {settings.host} needs tokens, and there are none yet:"
             " make one with `headway tokens create NAME --role admin`",
         )
-
-
-def _set_limits(settings: Settings, scheduler: Scheduler) -> None:
-    """Sizes from the settings; a rate that was set by hand stays."""
-    if not settings.limits:
-        return
-
-    def work(tx: Transaction) -> None:
-        known = {limit.name: limit for limit in limit_rows.defined(tx)}
-        for name, size in settings.limits.items():
-            rate = known[name].rate if name in known else None
-            tx.do("put_limit", name=name, size=size, rate=rate)
-
-    scheduler.store.write(work)
 
 
 def work(settings: Settings) -> None:

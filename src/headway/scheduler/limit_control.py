@@ -1,5 +1,7 @@
 """Limits and locks as they stand, and limits by hand."""
 
+from collections.abc import Mapping
+
 from headway.domain import errors, limits, moments, requests
 from headway.domain.answers import LimitView, LockHolder, LockView
 from headway.domain.jobs import Mode
@@ -47,6 +49,16 @@ def put(
     tx.do("put_limit", name=name, size=size, rate=rate)
     tx.wake(READY)
     return view(scheduler, tx, name)
+
+
+def set_sizes(scheduler: Scheduler, tx: Transaction, sizes: Mapping[str, int]) -> None:
+    """Give limits the sizes of the settings; a rate that was set by hand stays."""
+    rates = {limit.name: limit.rate for limit in kept.defined(tx)}
+    for name, size in sizes.items():
+        try:
+            put(scheduler, tx, name, size=size, rate=rates.get(name))
+        except errors.Invalid as error:
+            raise errors.InvalidRequest("limits", f"{name!r}: {error.detail}") from None
 
 
 def remove(scheduler: Scheduler, tx: Transaction, name: str) -> LimitView:
