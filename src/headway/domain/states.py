@@ -1,9 +1,11 @@
 """The statuses of a job and the one table of legal moves.
 
-Everything that changes a status asks `allows`; nothing else knows which moves exist.
+Every function that writes a status calls `check` or `check_all` first; nothing else knows which
+moves exist.
 `docs/lifecycle.md` is drawn from this file.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from headway.domain import errors
@@ -104,6 +106,12 @@ def check(job: object, status: JobStatus, target: JobStatus) -> None:
     """Refuse a move that the table does not have; staying where one is is no move."""
     if target is not status and not allows(status, target):
         raise errors.IllegalMove(job, status, target)
+
+
+def check_all(jobs: Iterable[tuple[object, JobStatus]], target: JobStatus) -> None:
+    """Refuse the same move of many jobs; each status that they have is looked up once."""
+    for status, job in {status: job for job, status in jobs}.items():
+        check(job, status, target)
 
 
 def read(text: str) -> JobStatus:

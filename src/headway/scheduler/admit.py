@@ -84,6 +84,7 @@ def _record(
     places = []
     for record, closed in standing:
         place = _place(tx, record, closed)
+        states.check(record.number, record.status, place.status)
         places.append((record.number, place))
         if place.due_at is not None:
             tx.due_at(place.due_at)
@@ -115,7 +116,6 @@ class _Place(NamedTuple):
 
 def _place(tx: Transaction, record: JobRecord, closed: Closed | None) -> _Place:
     status = closed.status if closed else states.QUEUED
-    states.check(record.number, record.status, status)
     late = closed is not None and status is states.QUEUED
     kinds = record.waited_on
     if closed is not None and closed.kind not in kinds:

@@ -44,6 +44,7 @@ def give_back(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> 
     """Claimed jobs go back to their place in the queue."""
     chronicle = Chronicle(tx)
     claimed = [record for record in jobs.read(tx, numbers) if record.status in states.CLAIMS]
+    states.check_all(((one.number, one.status) for one in claimed), states.QUEUED)
     for record in claimed:
         chronicle.add(events.CLAIM_EXPIRED, record.number, {"worker_id": record.worker_id})
     tx.many("return_claim", [{"number": record.number} for record in claimed])

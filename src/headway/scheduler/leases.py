@@ -56,7 +56,6 @@ class BeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
 def prepare(scheduler: Scheduler, tx: Transaction, reference: str, worker_id: str) -> int:
     """The worker sets up its runtime: its claim lasts longer."""
     record = _claimed(tx, reference, worker_id)
-    states.check(record.number, record.status, states.PREPARING)
     _keep_claim(scheduler, tx, record, status=states.PREPARING)
     chronicle = Chronicle(tx)
     chronicle.add(events.PREPARING, record.number, {"worker_id": worker_id})
@@ -172,6 +171,7 @@ def _keep_claim(
     detail: str | None = None,
     denials: int = 0,
 ) -> None:
+    states.check(record.job_id, record.status, status)
     expires = tx.now_ms + int(scheduler.rules.claim_ttl_s * 1000)
     tx.do(
         "claim_job",

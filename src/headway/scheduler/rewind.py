@@ -128,6 +128,7 @@ def _is_sentinel(name: str) -> bool:
 def _make_history(tx: Transaction, chronicle: Chronicle, retries: Sequence[JobRecord]) -> None:
     """Retries leave their chains, so that those begin afresh; what waited to be tried ends."""
     pending = [record for record in retries if record.status in states.ACTIVE]
+    states.check_all(((one.number, one.status) for one in pending), states.CANCELLED)
     jobs.end(tx, [_cancelled(record) for record in pending])
     for record in pending:
         facts = {"status": states.CANCELLED, "reason": REWOUND}
@@ -179,6 +180,7 @@ def _remove_file(scheduler: Scheduler, path: str) -> None:
 
 
 def _reset(tx: Transaction, chronicle: Chronicle, root: JobRecord, found: _RetrySet) -> None:
+    states.check_all(((one.number, one.status) for one in found.members), states.QUEUED)
     _stop_waiting(tx, found.members)
     tx.do("reopen_dependencies", chains=found.numbers, numbers=found.numbers)
     unmet = dict.fromkeys((record.number for record in found.members), 0)

@@ -130,6 +130,8 @@ def _record_ends(
     ended: Sequence[Ended],
     decisions: dict[int, retries.Decision],
 ) -> None:
+    for one in ended:
+        states.check(one.record.number, one.record.status, one.status)
     numbers = [one.record.number for one in ended]
     jobs.end(tx, [(n, _end(one, decisions.get(n))) for n, one in zip(numbers, ended, strict=True)])
     chronicle.add_all(events.FINISHED, {one.record.number: _facts_of(one) for one in ended})
@@ -140,7 +142,6 @@ def _record_ends(
 
 def _end(one: Ended, decision: retries.Decision | None) -> jobs.End:
     record, reason = one.record, one.reason
-    states.check(record.number, record.status, one.status)
     return jobs.End(
         one.status,
         one.exit_code,

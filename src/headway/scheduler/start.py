@@ -43,6 +43,7 @@ def start(
     """Grant a lease and open a run for each; starts count against these rates."""
     if not chosen:
         return []
+    states.check_all(((one.job.number, one.job.status) for one in chosen), states.RUNNING)
     ttl_s = request.ttl_s or scheduler.rules.lease_ttl_s
     run_ids = {one.job.number: scheduler.new_id(tx.now) for one in chosen}
     numbers = records.listed(run_ids)
@@ -129,6 +130,7 @@ def claim(
     """Give the jobs to the worker without starting them; it must ask for a lease in time."""
     if not chosen:
         return []
+    states.check_all(((one.job.number, one.job.status) for one in chosen), states.CLAIMED)
     expires = tx.now_ms + int(scheduler.rules.claim_ttl_s * 1000)
     tx.many(
         "claim_job",
