@@ -1,5 +1,6 @@
 """Both dialects have the same tables, columns, indexes and queries."""
 
+import os
 import re
 import sqlite3
 from collections.abc import Callable
@@ -37,6 +38,26 @@ def test_migrations_are_applied_once(new_url: str, clock: MovableClock) -> None:
     assert database.pending_migrations() == []
     assert database.migrate() == []
     assert open_database(new_url, clock).pending_migrations() == []
+    database.close()
+
+
+def test_to_look_for_pending_migrations_changes_nothing(tmp_path: Path, new_url: str) -> None:
+    clock = MovableClock()
+    file = tmp_path / "headway.db"
+    database = open_database(new_url, clock)
+    assert database.pending_migrations()
+    assert not file.exists()
+    if new_url.startswith("sqlite"):
+        file.touch()
+        assert database.pending_migrations()
+        assert (file.stat().st_size, os.listdir(tmp_path)) == (0, ["headway.db"])
+    else:
+        with psycopg.connect(new_url) as connection:
+            assert connection.execute(POSTGRES_COLUMNS).fetchall() == []
+    database.migrate()
+    before = file.read_bytes() if file.exists() else b""
+    assert database.pending_migrations() == []
+    assert (file.read_bytes() if file.exists() else b"") == before
     database.close()
 
 

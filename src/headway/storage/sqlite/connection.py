@@ -5,7 +5,7 @@ import operator
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -25,16 +25,15 @@ GIVE_UP_AFTER_S = 60.0
 T = TypeVar("T")
 
 PACKAGE = "headway.storage.sqlite"
-_LOST = (
-    "disk",
-    "full",
-    "readonly",
-    "malformed",
-    "i/o",
-    "unable to open",
-    "not a database",
-    "locked",
-)
+_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_LOST = _BUSY | {
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_NOTADB,
+}
 
 
 class SqliteConnection:
@@ -142,6 +141,22 @@ def connect(path: Path, *, durable: bool = True, read_only: bool = False) -> sql
     return raw
 
 
+def _code(error: Exception) -> int:
+    """What SQLite calls it, without the finer distinctions; 0 if it says nothing."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+@contextlib.contextmanager
+def looking(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a file that is there and change nothing, not even the settings that are kept in it."""
+    raw = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=BUSY_TIMEOUT_MS / 1000
+    )
+    with contextlib.closing(raw):
+        raw.execute("PRAGMA query_only=ON")
+        yield raw
+
+
 class SqliteSession:
     """The one connection that writes."""
 
@@ -170,7 +185,7 @@ class SqliteSession:
                 self._raw.execute("BEGIN IMMEDIATE")
                 return
             except sqlite3.OperationalError as error:
-                if "locked" not in str(error) and "busy" not in str(error):
+                if _code(error) not in _BUSY:
                     raise
                 if time.monotonic() > give_up:
                     raise errors.Unavailable(
@@ -208,9 +223,7 @@ class SqliteSession:
 
     def is_lost(self, error: Exception) -> bool:
         """Errors of the disk or the file, unlike errors of one statement."""
-        return isinstance(error, sqlite3.DatabaseError) and any(
-            word in str(error).lower() for word in _LOST
-        )
+        return _code(error) in _LOST
 
     def must_repeat(self, error: Exception) -> bool:
         """Nobody gets in the way of the only writer."""

@@ -4,16 +4,28 @@ import contextlib
 import queue
 import sqlite3
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 
 from headway.domain import errors, moments
 from headway.storage import queries
-from headway.storage.sqlite.connection import PACKAGE, SqliteConnection, SqliteSession, connect
+from headway.storage.sqlite.connection import (
+    PACKAGE,
+    SqliteConnection,
+    SqliteSession,
+    connect,
+    looking,
+)
 from headway.storage.sqlite.datagrams import Datagrams
 from headway.storage.store import Clock
 from headway.storage.transaction import Transaction
 
 BACKUP_PAGES = 1000
+
+_MIGRATIONS_TABLE = """
+CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL)
+"""
+_MIGRATIONS_TABLE_IS_THERE = "SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations'"
 
 
 class SqliteDatabase:
@@ -28,7 +40,11 @@ class SqliteDatabase:
         self._durable = durable
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
-        self._datagrams = Datagrams(path)
+
+    @cached_property
+    def _datagrams(self) -> Datagrams:
+        """The socket, which is made for who writes or listens: to look leaves nothing behind."""
+        return Datagrams(self.path)
 
     def migrate(self, to: int | None = None) -> list[str]:
         """Bring the schema up to date; each step is a transaction, so two processes may try."""
@@ -41,8 +57,10 @@ class SqliteDatabase:
 
     def pending_migrations(self) -> list[str]:
         """The steps that `migrate` would take."""
-        with contextlib.closing(connect(self.path, durable=self._durable)) as raw:
-            done = _applied(raw)
+        done = 0
+        if self.path.exists():
+            with looking(self.path) as raw:
+                done = _applied(raw)
         return [
             f"{number:04} {name}"
             for number, name, _ in queries.migrations(PACKAGE)
@@ -100,14 +118,13 @@ class SqliteDatabase:
         """Close every connection and remove the socket."""
         while not self._readers.empty():
             self._readers.get().close()
-        self._datagrams.close()
+        if "_datagrams" in vars(self):
+            self._datagrams.close()
 
 
 def _applied(raw: sqlite3.Connection) -> int:
-    raw.execute(
-        "CREATE TABLE IF NOT EXISTS schema_migrations "
-        "(number INTEGER PRIMARY KEY, name TEXT NOT NULL)"
-    )
+    if not raw.execute(_MIGRATIONS_TABLE_IS_THERE).fetchone():
+        return 0
     return int(raw.execute("SELECT coalesce(max(number), 0) FROM schema_migrations").fetchone()[0])
 
 
@@ -119,6 +136,7 @@ def _take(raw: sqlite3.Connection, number: int, name: str, text: str) -> bool:
         if _applied(raw) >= number:  # another process was quicker
             raw.execute("ROLLBACK")
             return False
+        raw.execute(_MIGRATIONS_TABLE)
         for statement in _statements(text):
             raw.execute(statement)
         raw.execute("INSERT INTO schema_migrations VALUES (?, ?)", (number, name))
