@@ -8,11 +8,14 @@ import pytest
 from tests.servers import WAIT_S, Server
 
 import headway
+from headway import worker_wiring
 from headway.client import calls
 from headway.client.client import Client
 from headway.client.over_http import HttpTransport
 from headway.domain import errors
 from headway.domain.requests import JobRequest
+from headway.settings import Settings
+from headway.worker.remote import RemoteTransport
 
 
 @pytest.fixture
@@ -63,16 +66,38 @@ def test_an_answer_of_another_version_is_said_to_be_one() -> None:
     client.close()
 
 
-def _serve_once_each(listening: socket.socket, statuses: list[str], body: str) -> threading.Thread:
+def test_a_worker_without_a_token_sends_none_and_goes_straight_to_its_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    listening = socket.create_server(("127.0.0.1", 0))
+    heads: list[bytes] = []
+    serving = _serve_once_each(listening, ["200 OK"], '{"items": []}', heads)
+    me = worker_wiring.registration(Settings(), [], prefix="worker", every_queue=False)
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    assert RemoteTransport(url, None, me).heartbeat([]) == []
+    serving.join(WAIT_S)
+    listening.close()
+    assert b"/api/leases/heartbeats" in heads[0]
+    assert b"authorization" not in heads[0].lower()
+
+
+def _serve_once_each(
+    listening: socket.socket, statuses: list[str], body: str, heads: list[bytes] | None = None
+) -> threading.Thread:
     """Answer one request a connection, and close it."""
 
     def serve() -> None:
         for status in statuses:
             connection, _ = listening.accept()
             with connection:
-                connection.recv(65536)
-                head = f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n\r\n"
-                connection.sendall((head + body).encode())
+                head = connection.recv(65536)
+                if heads is not None:
+                    heads.append(head)
+                first = f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n\r\n"
+                connection.sendall((first + body).encode())
 
     serving = threading.Thread(target=serve, daemon=True)
     serving.start()

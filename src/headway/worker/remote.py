@@ -55,13 +55,18 @@ class RemoteTransport:
         self._url = server_url(url)
         self._me = registration
         headers = {
-            "authorization": f"Bearer {token}",
             "content-type": "application/json",
             "accept-encoding": "identity",  # packing takes the server longer than sending
         }
+        if token:
+            headers["authorization"] = f"Bearer {token}"
         verify: Any = str(Path(ca_file)) if ca_file else True
         self._client = httpx.Client(
-            base_url=self._url, headers=headers, verify=verify, timeout=ANSWER_WITHIN_S
+            base_url=self._url,
+            headers=headers,
+            verify=verify,
+            timeout=ANSWER_WITHIN_S,
+            trust_env=False,
         )
         self._closing = threading.Event()
 
