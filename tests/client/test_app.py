@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import pytest
 
 import headway
 from headway import settings, testing, wiring
+from headway.api.lease_shapes import ClaimBody, LogBody
 from headway.domain import errors, states
 from headway.domain.jobs import RetryPolicy
+from headway.storage import log_files
 
 
 @pytest.fixture
@@ -223,6 +226,25 @@ def test_an_app_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     with pytest.raises(errors.InvalidRequest, match="there is no module 'nowhere'"):
         wiring.load_app("nowhere:app")
+
+
+def test_what_waits_for_files_keeps_no_event_loop_waiting(
+    app: headway.App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def refuse(*_: object) -> int:
+        threads.append(threading.current_thread())
+        raise errors.LogGap(4, 0)
+
+    app.send(headway.calls.submit(headway.JobRequest(job_type="any")))
+    taken = app.send(headway.calls.claim(ClaimBody(worker_id="w", lease=True)))
+    assert taken is not None
+    body = LogBody(worker_id="w", data=b"one")
+    monkeypatch.setattr(log_files, "write_at", refuse)
+    with pytest.raises(errors.LogGap):
+        asyncio.run(app.client.send_async(headway.calls.send_log(str(taken.jobs[0].run_id), body)))
+    assert threads != [threading.main_thread()]
 
 
 def test_the_public_names_are_all_there() -> None:

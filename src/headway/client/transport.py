@@ -1,12 +1,12 @@
 """How calls travel: here in the same process, in `over_http` to a server."""
 
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol
 
 from headway.api import table
-from headway.api.operation import Answered
+from headway.api.operation import Answered, Operation
 from headway.client.calls import Call
 from headway.domain import errors
 from headway.domain.tokens import Principal, Role
@@ -50,7 +50,7 @@ class LocalTransport:
 
     def send(self, call: Call[Any]) -> Any:
         """Ask, and wait for the answer."""
-        answer = self._perform(call)
+        answer = self._perform(call, *_find(call))
         return _value(answer.result() if isinstance(answer, Future) else answer)
 
     async def send_async(self, call: Call[Any]) -> Any:
@@ -59,15 +59,13 @@ class LocalTransport:
 
         from headway.storage.awaiting import awaiting
 
-        if call.method == "GET":
+        operation, path = _find(call)
+        if operation.blocking:
             return await asyncio.to_thread(self.send, call)
-        answer = self._perform(call)
+        answer = self._perform(call, operation, path)
         return _value(await awaiting(answer) if isinstance(answer, Future) else answer)
 
-    def _perform(self, call: Call[Any]) -> Any:
-        if call.needs_server:
-            raise errors.NeedsServer()
-        operation, path = table.find(call.method, call.path)
+    def _perform(self, call: Call[Any], operation: Operation, path: Mapping[str, str]) -> Any:
         body = operation.body() if call.body is None else call.body
         query = table.read_query(
             operation, {key: as_text(value) for key, value in call.query.items()}
@@ -121,6 +119,12 @@ class LocalTransport:
         import asyncio
 
         await asyncio.to_thread(self.close)
+
+
+def _find(call: Call[Any]) -> tuple[Operation, dict[str, str]]:
+    if call.needs_server:
+        raise errors.NeedsServer()
+    return table.find(call.method, call.path)
 
 
 def as_text(value: Any) -> str:
