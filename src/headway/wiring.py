@@ -70,23 +70,29 @@ def load_app(reference: str | None) -> "App | None":
     """The app named `module:name`, found in the current folder."""
     if reference is None:
         return None
+    found = _named(reference, "app", "app")
+    return _checked_app(found, reference)
+
+
+def _named(reference: str, setting: str, usual: str | None = None) -> Any:
+    """What `module:name` stands for, found in the current folder."""
     module_name, _, name = reference.partition(":")
+    name = name or usual or ""
+    if not module_name or not name:
+        raise errors.InvalidRequest(setting, f"{reference!r} is not MODULE:NAME")
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found = getattr(importlib.import_module(module_name), name or "app")
+        return getattr(importlib.import_module(module_name), name)
     except ModuleNotFoundError as error:
         if error.name and not module_name.startswith(error.name):
             raise
         raise errors.InvalidRequest(
-            "app", f"there is no module {module_name!r} in {here}"
+            setting, f"there is no module {module_name!r} in {here}"
         ) from None
     except AttributeError:
-        raise errors.InvalidRequest(
-            "app", f"module {module_name!r} has no {name or 'app'!r}"
-        ) from None
-    return _checked_app(found, reference)
+        raise errors.InvalidRequest(setting, f"module {module_name!r} has no {name!r}") from None
 
 
 def _checked_app(found: Any, reference: str) -> "App":
@@ -103,10 +109,10 @@ def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) 
     for kind, problem in found.problems.items():
         log.warning("artifact kind %r: %s", kind, problem)
     chosen: dict[str, Any] = {}
-    if settings.concurrency_policy:
-        chosen["concurrency"] = _plug_in(settings.concurrency_policy)
-    if settings.group_failure_policy:
-        chosen["group_failure"] = _plug_in(settings.group_failure_policy)
+    if reference := settings.concurrency_policy:
+        chosen["concurrency"] = _plug_in(reference, "concurrency_policy", "uses")
+    if reference := settings.group_failure_policy:
+        chosen["group_failure"] = _plug_in(reference, "group_failure_policy", "on_member_failed")
     return Scheduler(
         store=store,
         clock=store.database.clock,
@@ -128,14 +134,13 @@ def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) 
     )
 
 
-def _plug_in(reference: str) -> Any:
-    """An object named `module:name`; a class is called to make one."""
-    module_name, _, name = reference.partition(":")
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    found = getattr(importlib.import_module(module_name), name)
-    return found() if isinstance(found, type) else found
+def _plug_in(reference: str, setting: str, method: str) -> Any:
+    """An object named `module:name` that has this method; a class is called to make one."""
+    found = _named(reference, setting)
+    made = found() if isinstance(found, type) else found
+    if not callable(getattr(made, method, None)):
+        raise errors.InvalidRequest(setting, f"{reference} has no method {method!r}")
+    return made
 
 
 def connect(settings: Settings, app: "App | None" = None) -> Client:

@@ -1,8 +1,10 @@
 """The SDK: functions become jobs, with a server or without one."""
 
 import asyncio
+import contextlib
 import inspect
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -226,6 +228,32 @@ def test_an_app_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     with pytest.raises(errors.InvalidRequest, match="there is no module 'nowhere'"):
         wiring.load_app("nowhere:app")
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("nowhere:Mine", "there is no module 'nowhere'"),
+        ("policies:Yours", "module 'policies' has no 'Yours'"),
+        ("policies", "'policies' is not MODULE:NAME"),
+        (":Mine", "':Mine' is not MODULE:NAME"),
+        ("policies:Mine", "policies:Mine has no method 'uses'|no method 'on_member_failed'"),
+    ],
+)
+@pytest.mark.parametrize("setting", ["concurrency_policy", "group_failure_policy"])
+def test_a_policy_that_cannot_be_used_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, reference: str, said: str
+) -> None:
+    (tmp_path / "policies.py").write_text("class Mine: ...\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "policies", raising=False)
+    chosen = settings.load({"data": str(tmp_path / "data"), setting: reference})
+    with (
+        contextlib.closing(wiring.open_store(chosen)) as store,
+        pytest.raises(errors.InvalidRequest, match=f"^{setting}: .*({said})"),
+    ):
+        wiring.build_scheduler(chosen, store)
 
 
 def test_what_waits_for_files_keeps_no_event_loop_waiting(
