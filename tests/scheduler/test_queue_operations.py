@@ -54,10 +54,11 @@ def test_a_large_count_is_taken_less_often_and_says_how_old_it_is(
     monkeypatch.setattr(waiting, "JOBS_PER_SECOND", 1)
     counted = clock.now()
     submit(scheduler)
-    assert (few.length, ask(queue.get_queue_status, scheduler).length) == (4, 4)
+    assert (few.length, ask(queue.get_queue_status, scheduler).length) == (4, 5)
     clock.move(3)
     old = ask(queue.get_queue_status, scheduler)
-    assert (old.length, old.as_of) == (4, counted)
+    assert (old.length, old.as_of) == (5, counted)
+    assert sum(row.count for row in old.waiting) == 4
     assert ask(explain.get_scheduler_status, scheduler).queue_length == 5
     clock.move(1)
     fresh = ask(queue.get_queue_status, scheduler)

@@ -142,7 +142,7 @@ class QueueCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The queue at a glance, as it was counted a moment ago: see `as_of`."""
+    """The queue at a glance; `waiting` is as it was counted at `as_of`, `length` as it is."""
 
     length: int
     as_of: datetime

@@ -70,7 +70,7 @@ def queue_status(scheduler: Scheduler, tx: Transaction) -> QueueStatus:
     """How many jobs wait for what, and what is paused."""
     counted = lane_gates.waiting_counts(scheduler, tx)
     return QueueStatus(
-        length=counted.total,
+        length=_length(tx),
         as_of=counted.as_of,
         paused=tuple(
             Paused(
