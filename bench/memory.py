@@ -8,7 +8,7 @@ from bench.drain import fill
 
 
 def idle(count: int) -> tuple[float, float]:
-    """Resident megabytes with so many jobs waiting for later, and CPU percent while idle."""
+    """Resident megabytes with so many jobs that no worker takes, and CPU percent while idle."""
     with bed() as scheduler:
         fill(scheduler, count, job_type="nobody takes this")
         with working(scheduler, 4):

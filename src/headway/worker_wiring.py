@@ -26,7 +26,7 @@ from headway.workspace import Workspace
 
 
 def executors(
-    handlers: Mapping[str, Handler], slots: int, scheduler_or_workspace: Workspace, limit: int
+    handlers: Mapping[str, Handler], slots: int, workspace: Workspace, limit: int
 ) -> Executors:
     """Every way to execute a job."""
     timers = Timers()
@@ -35,7 +35,7 @@ def executors(
     return Executors(
         ThreadExecutor(handlers, slots, timers=timers, result_limit=limit),
         ProcessExecutor(handlers, nursery, result_limit=limit),
-        CommandExecutor(nursery, scheduler_or_workspace.resolve),
+        CommandExecutor(nursery, workspace.resolve),
         isolated,
     )
 

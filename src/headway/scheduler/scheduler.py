@@ -35,7 +35,7 @@ class Rules:
 
 @dataclass(frozen=True, kw_only=True)
 class Scheduler:
-    """Handed to every verb. It holds no state of its own: the database is the truth."""
+    """Handed to every verb. The database is the truth; what is kept here may be thrown away."""
 
     store: Store
     clock: Clock

@@ -1,4 +1,4 @@
-"""Lists of jobs and runs: filters are put together here, and nowhere else."""
+"""Lists of jobs: their filters are put together here, and nowhere else."""
 
 from datetime import datetime
 from typing import Any

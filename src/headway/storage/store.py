@@ -41,7 +41,7 @@ class Database(Protocol):
         """The steps that `migrate` would take."""
 
     def session(self) -> Session:
-        """The one connection for writing."""
+        """A connection for writing; where several may write at once, a process has two."""
 
     def reading(self) -> AbstractContextManager[Transaction]:
         """A transaction that sees one state of the database and changes nothing."""

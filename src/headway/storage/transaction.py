@@ -40,7 +40,7 @@ class MustBeAlone(Exception):
 
 
 class Connection(Protocol):
-    """What a dialect offers: five ways to run a statement."""
+    """What a dialect offers: six ways to run a statement."""
 
     beside: bool
     """Whether others may write at the same time."""

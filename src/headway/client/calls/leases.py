@@ -35,7 +35,7 @@ def leave(worker_id: str) -> Call[WorkerBody]:
 
 
 def claim(body: ClaimBody) -> Call[Claimed | None]:
-    """Ask for jobs; None when there are none."""
+    """Ask for jobs; None when there are none. Only a server waits for some."""
     return Call("POST", "/api/claims", Claimed, body, safe_to_repeat=False)
 
 

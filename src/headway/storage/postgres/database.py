@@ -69,7 +69,7 @@ class PostgresDatabase:
         ]
 
     def session(self) -> PostgresSession:
-        """The one connection for writing."""
+        """A connection for writing."""
         with _reached():
             return PostgresSession(self.url, self.clock, self._name)
 
