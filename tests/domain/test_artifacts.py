@@ -8,7 +8,6 @@ from headway.domain.artifacts import (
     BranchExists,
     FileExists,
     FileOnBranch,
-    Folders,
     JobSucceeded,
     Marker,
     Plugin,
@@ -60,8 +59,8 @@ def test_a_named_kind_is_expressed_through_the_generic_ones(
 
 
 def test_the_folders_of_the_named_kinds_can_be_changed() -> None:
-    folders = Folders(drafts="plan", plans="docs/plans")
-    artifact = artifacts.parse("plan_doc:tidy", artifacts.kinds(folders=folders))
+    named = {**artifacts.NAMED, "plan_doc": ("git_file:plan/<key>:docs/plans/<key>.md",)}
+    artifact = artifacts.parse("plan_doc:tidy", artifacts.kinds(named=named))
     assert artifact.probe == (FileOnBranch(branch="plan/tidy", path="docs/plans/tidy.md"),)
 
 

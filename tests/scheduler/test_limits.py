@@ -67,6 +67,19 @@ def test_a_job_that_names_an_undefined_limit_is_refused(scheduler: Scheduler) ->
         submit(scheduler, limits={"gpu": 1})
 
 
+@pytest.mark.parametrize("name", ["global", "type:work", "queue:default"])
+def test_what_every_job_uses_anyway_is_named_only_where_it_is_defined(
+    scheduler: Scheduler, name: str
+) -> None:
+    with pytest.raises(errors.UnknownLimit):
+        submit(scheduler, limits={name: 2})
+    first = submit(scheduler)
+    put(scheduler, name, 3)
+    second, third = (submit(scheduler, limits={name: 2}) for _ in range(2))
+    assert numbers(scheduler) == [first.number, second.number]
+    assert reason(scheduler, third.number) == f"{name}: used 3 + 2 > 3"
+
+
 def test_a_rate_opens_again_when_its_window_has_passed(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:

@@ -25,10 +25,8 @@ def reserve(scheduler: Scheduler, by: str = "ann", server: str | None = None) ->
     return scheduler.store.write(lambda tx: direct.reserve(scheduler, tx, by, server))
 
 
-def write(
-    scheduler: Scheduler, verb: Callable[[Scheduler, Transaction, str], T], held: Reservation
-) -> T:
-    return scheduler.store.write(lambda tx: verb(scheduler, tx, held.reservation_id))
+def write(scheduler: Scheduler, verb: Callable[[Transaction, str], T], held: Reservation) -> T:
+    return scheduler.store.write(lambda tx: verb(tx, held.reservation_id))
 
 
 def test_while_somebody_waits_for_the_slot_nothing_is_dispatched(scheduler: Scheduler) -> None:
@@ -105,9 +103,7 @@ def test_a_hold_ends_with_the_process_of_its_server(
     scheduler.store.write(_see_here_and_gone)
     reserve(scheduler, server=server)
     count = scheduler.store.write(
-        lambda tx: direct.expire_of_dead_servers(
-            scheduler, tx, lambda row: bool(row["worker_id"] == "here")
-        )
+        lambda tx: direct.expire_of_dead_servers(tx, lambda row: bool(row["worker_id"] == "here"))
     )
     assert count == expired
 
@@ -133,9 +129,7 @@ def _see(tx: Transaction, worker_id: str) -> None:
 def test_a_direct_request_leaves_a_record_and_an_event(scheduler: Scheduler) -> None:
     facts: dict[str, Any] = {"request_id": "r1", "job_type": "write", "waited_ms": 7}
     for status, error in (("FAILED", "boom"), ("CLIENT_GONE", None)):
-        scheduler.store.write(
-            partial(direct.record_request, scheduler, status=status, error=error, **facts)
-        )
+        scheduler.store.write(partial(direct.record_request, status=status, error=error, **facts))
     rows = scheduler.store.read(lambda tx: tx.select("SELECT * FROM direct_requests", {}))
     assert [(row["request_id"], row["error"]) for row in rows] == [("r1", "boom")]
     assert event_kinds(scheduler) == [events.DIRECT_FINISHED]

@@ -25,11 +25,11 @@ def register(scheduler: Scheduler, url: str = URL, events: Sequence[str] | None 
 
 
 def take(scheduler: Scheduler, count: int = 100, **bounds: Any) -> list[DueDelivery]:
-    return scheduler.store.write(lambda tx: webhooks.take_due(scheduler, tx, count, **bounds))
+    return scheduler.store.write(lambda tx: webhooks.take(tx, webhooks.choose(tx, count, **bounds)))
 
 
 def record(scheduler: Scheduler, *results: Tried) -> None:
-    scheduler.store.write(lambda tx: webhooks.record(scheduler, tx, results))
+    scheduler.store.write(lambda tx: webhooks.record(tx, results))
 
 
 def deliveries(scheduler: Scheduler) -> list[Delivery]:

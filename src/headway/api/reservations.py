@@ -44,6 +44,4 @@ def list_reservations(call: Call[Nothing, Paging]) -> Page[Reservation]:
 @operation("POST", "/api/reservations/{id}/release", Role.SUBMIT, answer=Reservation)
 def release_reservation(call: Call[Nothing, Nothing]) -> Any:
     """Give the slot back."""
-    return call.scheduler.store.write_later(
-        lambda tx: direct.release(call.scheduler, tx, call.path["id"])
-    )
+    return call.scheduler.store.write_later(lambda tx: direct.release(tx, call.path["id"]))

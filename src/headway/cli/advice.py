@@ -18,9 +18,9 @@ OPEN: dict[Gate, Callable[[Job], str]] = {
     Gate.PINNED_HEAD: lambda job: "the branch is where it should be" if job.pinned_head else "none",
     Gate.APPROVAL: lambda job: "approved" if job.approval else "nobody is asked",
     Gate.LOCKS: lambda job: "all are free for it" if job.locks else "takes no lock",
-    Gate.LIMITS: lambda job: "there is room in each",
-    Gate.PAUSE: lambda job: "nothing is paused for it",
-    Gate.WORKER: lambda job: "a worker can take it",
+    Gate.LIMITS: lambda _: "there is room in each",
+    Gate.PAUSE: lambda _: "nothing is paused for it",
+    Gate.WORKER: lambda _: "a worker can take it",
 }
 """What is said of an open gate."""
 
@@ -129,27 +129,27 @@ def _watch(sentence: str, number: int | str) -> Step:
     return Step(f"{sentence}. To watch that", f"headway jobs attach {number}")
 
 
-def _time(session: Session, job: Job, row: GateRow) -> list[Step]:
+def _time(_session: Session, job: Job, _row: GateRow) -> list[Step]:
     return [
         Step(f"It starts by itself, {words.when(job.scheduled_for)}."),
         Step("To let it go at once", f"headway jobs change {job.number} --now"),
     ]
 
 
-def _head(session: Session, job: Job, row: GateRow) -> list[Step]:
+def _head(_session: Session, job: Job, _row: GateRow) -> list[Step]:
     pin = job.pinned_head
     where = f"{pin.branch} is at {pin.commit[:12]} again" if pin else "the branch is back"
     return [Step(f"It goes on when {where}. To drop it", f"headway jobs cancel {job.number}")]
 
 
-def _approval(session: Session, job: Job, row: GateRow) -> list[Step]:
+def _approval(_session: Session, job: Job, _row: GateRow) -> list[Step]:
     return [
         Step("A person has to agree", f"headway jobs approve {job.number}"),
         Step("or to refuse", f"headway jobs reject {job.number} --reason WHY"),
     ]
 
 
-def _locks(session: Session, job: Job, row: GateRow) -> list[Step]:
+def _locks(session: Session, _job: Job, row: GateRow) -> list[Step]:
     first = next((one for one in row.blockers if one.kind == "job"), None)
     if first is None:
         return [Step("It goes on when the lock is free.")]
@@ -159,7 +159,7 @@ def _locks(session: Session, job: Job, row: GateRow) -> list[Step]:
     return [Step(f"It goes on after job {number}, which stands ahead", f"headway why {number}")]
 
 
-def _limits(session: Session, job: Job, row: GateRow) -> list[Step]:
+def _limits(_session: Session, _job: Job, row: GateRow) -> list[Step]:
     first = (row.detail or "").partition("; ")[0]
     name, _, said = first.rpartition(": ")
     size = "--rate N/min" if " started in " in said else "SIZE"
@@ -167,7 +167,7 @@ def _limits(session: Session, job: Job, row: GateRow) -> list[Step]:
     return [Step("It goes on when there is room. To make room", command)]
 
 
-def _pause(session: Session, job: Job, row: GateRow) -> list[Step]:
+def _pause(_session: Session, job: Job, row: GateRow) -> list[Step]:
     if any(one.kind == "reservation" for one in row.blockers):
         return [Step("It goes on after the request that holds the next slot.")]
     if any(one.id == job.queue for one in row.blockers):
@@ -177,7 +177,7 @@ def _pause(session: Session, job: Job, row: GateRow) -> list[Step]:
     return [Step("To go on", "headway resume")]
 
 
-def _worker(session: Session, job: Job, row: GateRow) -> list[Step]:
+def _worker(session: Session, job: Job, _row: GateRow) -> list[Step]:
     """Beside a server a worker is enough; without one somebody has to schedule, too."""
     program = "headway serve" if session.is_local else "headway worker"
     able = "".join(f" --capability {word}" for word in job.requires)

@@ -40,7 +40,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 def examine(session: Session) -> list[Finding]:
     """Every finding; without readable settings only those that need none."""
-    found = [_python(), _sqlite(), _clock()]
+    found = [_python(), _sqlite(), _clock(), _plug_ins()]
     try:
         settings = session.settings
     except errors.HeadwayError as error:
@@ -48,7 +48,7 @@ def examine(session: Session) -> list[Finding]:
         return [*found, _bad("settings", error.detail, mend)]
     found.append(_settings())
     looks: tuple[Callable[[Settings], Finding], ...]
-    looks = (_data, _disk, _database, _app, _plug_ins, _workspace)
+    looks = (_data, _disk, _database, _app, _workspace)
     for look in looks:
         try:
             found.append(look(settings))
@@ -152,7 +152,7 @@ def _app(settings: Settings) -> Finding:
     return _good("app", f"{settings.app}: {names or 'no jobs'}")
 
 
-def _plug_ins(settings: Settings) -> Finding:
+def _plug_ins() -> Finding:
     found = plugins.load()
     if found.problems:
         told = "; ".join(f"kind {kind!r}: {why}" for kind, why in found.problems.items())

@@ -70,7 +70,7 @@ def sheet(session: Session, job: Job, run: Run | None = None) -> None:
             ("progress", words.progress(job)),
             ("exit code", None if job.exit_code is None else str(job.exit_code)),
             *_times(job),
-            *_terms(session, job),
+            *_terms(job),
             *_origins(session, job),
             ("id", job.job_id),
             *_outcome(session, job, run),
@@ -109,7 +109,7 @@ def _times(job: Job) -> list[tuple[str, Cell | None]]:
     ]
 
 
-def _terms(session: Session, job: Job) -> list[tuple[str, Cell | None]]:
+def _terms(job: Job) -> list[tuple[str, Cell | None]]:
     after = ", ".join(f"{one.number} ({one.policy})" for one in job.after)
     pin = job.pinned_head
     return [

@@ -99,7 +99,7 @@ def root(
     db: options.Db = None,
     url: options.Url = None,
     token: options.Token = None,
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001  (its callback answers)
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version.")
     ] = False,
 ) -> None:

@@ -40,11 +40,11 @@ def text() -> str:
     for name in [*main.COMMANDS, *main.GROUPS]:
         command = _child(root, ctx, name)
         if name in main.COMMANDS:
-            parts += _command(f"headway {name}", command, ctx)
+            parts += _command(f"headway {name}", command)
             continue
         parts.append(f"## headway {name}\n\n{main.GROUPS[name]}\n")
         for inner in command.list_commands(ctx):
-            parts += _command(f"headway {name} {inner}", _child(command, ctx, inner), ctx, "###")
+            parts += _command(f"headway {name} {inner}", _child(command, ctx, inner), "###")
     return "\n".join(parts)
 
 
@@ -52,7 +52,7 @@ def _child(group: Any, ctx: Any, name: str) -> Any:
     return group.get_command(ctx, name)
 
 
-def _command(title: str, command: Any, ctx: Any, level: str = "##") -> list[str]:
+def _command(title: str, command: Any, level: str = "##") -> list[str]:
     inner = typer.Context(command, info_name=title)
     usage = " ".join(command.collect_usage_pieces(inner))
     lines = [f"{level} {title}\n", f"{command.help}\n", f"    {title} {usage}\n"]

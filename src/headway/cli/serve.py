@@ -64,12 +64,10 @@ def _serve(
         grace_s=settings.grace_s,
         allowed_hosts=(*settings.allowed_hosts, settings.host),
     )
-    server.recover(
-        lambda: http_server.recover(
-            scheduler,
-            worker_wiring.is_alive,
-            lambda run_ids: worker_wiring.end_orphans(scheduler.data, run_ids),
-        )
+    http_server.recover(
+        scheduler,
+        worker_wiring.is_alive,
+        lambda run_ids: worker_wiring.end_orphans(scheduler.data, run_ids),
     )
     port = listening.getsockname()[1]
     shown = f"[{settings.host}]" if ":" in settings.host else settings.host

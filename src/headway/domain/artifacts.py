@@ -68,15 +68,6 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
     probe: Probe
 
 
-class Folders(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the named kinds look."""
-
-    drafts: str = "draft"
-    plans: str = ".headway/plans"
-    merge_conflicts: str = ".headway/merge-conflicts"
-    patches: str = ".headway/patches"
-
-
 class Kinds(msgspec.Struct, frozen=True, kw_only=True):
     """The kinds beside the generic ones: named, with their generic forms, and plugged in.
 
@@ -88,23 +79,32 @@ class Kinds(msgspec.Struct, frozen=True, kw_only=True):
     broken: Mapping[str, str]
 
 
+NAMED: Mapping[str, tuple[str, ...]] = {
+    "plan_branch": ("git_branch:draft/<key>",),
+    "plan_commits": ("git_branch:draft/<key>",),
+    "plan_doc": ("git_file:draft/<key>:.headway/plans/<key>.md",),
+    "target_branch": ("git_branch:<key>",),
+    "merge_sentinel": ("file:.headway/merge-conflicts/<key>.json",),
+    "ask_save_patch": ("file:.headway/patches/<key>.patch", "job:<key>"),
+}
+"""The named kinds in generic words, with their folders; of several forms one is enough."""
+
+
 def kinds(
     extra: Collection[str] = (),
-    folders: Folders | None = None,
+    named: Mapping[str, tuple[str, ...]] = NAMED,
     broken: Mapping[str, str] | None = None,
 ) -> Kinds:
     """The kinds that can be parsed; `extra` names the plugged-in ones."""
     for kind in extra:
         if is_built_in(kind):
             raise ValueError(f"artifact kind {kind!r} is built in and cannot be plugged in")
-    return Kinds(
-        named=_named(folders or Folders()), plugged_in=frozenset(extra), broken=broken or {}
-    )
+    return Kinds(named=named, plugged_in=frozenset(extra), broken=broken or {})
 
 
 def is_built_in(kind: str) -> bool:
     """Whether a kind is there without any plug-in."""
-    return kind in GENERIC or kind in BUILT_IN.named
+    return kind in GENERIC or kind in NAMED
 
 
 def parse(text: str, known: Kinds | None = None) -> Artifact:
@@ -138,19 +138,6 @@ def _parse(text: str, known: Kinds) -> Artifact:
         raise _Unreadable(known.broken[kind])
     every = sorted([*GENERIC, *known.named, *known.plugged_in])
     raise _Unreadable(f"unknown kind {kind!r}; the kinds are {', '.join(every)}")
-
-
-def _named(folders: Folders) -> dict[str, tuple[str, ...]]:
-    """The named kinds in generic words; where a kind has several forms, one is enough."""
-    branch = f"git_branch:{folders.drafts}/<key>"
-    return {
-        "plan_branch": (branch,),
-        "plan_commits": (branch,),
-        "plan_doc": (f"git_file:{folders.drafts}/<key>:{folders.plans}/<key>.md",),
-        "target_branch": ("git_branch:<key>",),
-        "merge_sentinel": (f"file:{folders.merge_conflicts}/<key>.json",),
-        "ask_save_patch": (f"file:{folders.patches}/<key>.patch", "job:<key>"),
-    }
 
 
 def _generic(text: str) -> BasicProbe:

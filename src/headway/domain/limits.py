@@ -101,7 +101,10 @@ class StandardPolicy:
     """Global, per type, per queue, resource-based and capacity, all at once."""
 
     def uses(self, lane: Lane) -> Mapping[str, int]:
-        """1 of `global`, its type and its queue, its cost of `capacity`, and what it names."""
+        """1 of `global`, its type and its queue, its cost of `capacity`, and what it names.
+
+        A job need not name the first four; one that does may use more of them.
+        """
         implied = {
             GLOBAL: 1,
             f"type:{lane.job_type}": 1,
@@ -119,8 +122,3 @@ def read_rate(text: str) -> Rate:
             "rate", f"cannot read {text!r}; write for example 60/min or 5/s"
         )
     return Rate(int(match[1]), int(match[2] or 1) * _WINDOWS[match[3]])
-
-
-def is_implied(name: str) -> bool:
-    """Limits that every job uses without naming them: they need not be defined."""
-    return name in (GLOBAL, CAPACITY) or name.startswith(("type:", "queue:"))

@@ -22,7 +22,6 @@ from headway.http.claim_desk import ClaimDesk
 from headway.http.direct_desk import DirectDesk
 from headway.http.exchange import JSON, ClientGone, Exchange, Receive, Scope, Send
 from headway.http.security import Doorkeeper
-from headway.scheduler.recovery import Recovered
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.awaiting import awaiting
 from headway.worker.loop import Worker
@@ -50,7 +49,6 @@ class ServerState:
 
     ready: bool = False
     stopping: bool = False
-    recovered: Recovered | None = None
 
 
 class Application:

@@ -51,11 +51,6 @@ class Server:
         )
         self._signals = 0
 
-    def recover(self, pass_: Callable[[], Recovered]) -> Recovered:
-        """Mend what a crash left behind, before anything is dispatched."""
-        self._state.recovered = pass_()
-        return self._state.recovered
-
     def dashboard_code(self) -> str:
         """A one-time code for the dashboard."""
         return self._codes.issue()
@@ -141,7 +136,7 @@ def listen(host: str, port: int) -> socket.socket:
 def recover(
     scheduler: Scheduler, is_alive: Callable[..., bool], end_orphans: Callable[..., None]
 ) -> Recovered:
-    """One recovery pass, with a line in the log when it found something."""
+    """Mend what a crash left behind, before anything is dispatched, and say what was found."""
     report = recovery.recover(scheduler, is_alive, end_orphans)
     if report.running_jobs_recovered or report.retries_created or report.reservations_expired:
         log.warning(

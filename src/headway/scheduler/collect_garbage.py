@@ -50,7 +50,7 @@ class _Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def collect(
-    scheduler: Scheduler, older_than_s: float, progress: Callable[[int], None] = lambda jobs: None
+    scheduler: Scheduler, older_than_s: float, progress: Callable[[int], None] = lambda _: None
 ) -> Collected:
     """Remove what ended longer ago than this, in small steps; `progress` hears how many went."""
     removed = run_count = 0

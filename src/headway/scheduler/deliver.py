@@ -122,7 +122,7 @@ class Courier:
         """All results that have come in since the last time, in one write."""
         if results := self._results[:]:
             write = self._scheduler.store.write_later
-            await awaiting(write(lambda tx: webhooks.record(self._scheduler, tx, results)))
+            await awaiting(write(lambda tx: webhooks.record(tx, results)))
             del self._results[: len(results)]
 
     async def _read(self, work: Callable[[Transaction], T]) -> T:

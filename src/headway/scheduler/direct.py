@@ -47,21 +47,21 @@ def page(tx: Transaction, *, before: str | None, count: int) -> list[Reservation
     return [reservations.view(row) for row in rows]
 
 
-def renew(scheduler: Scheduler, tx: Transaction, reservation_id: str) -> bool:
+def renew(tx: Transaction, reservation_id: str) -> bool:
     """The holder lives; false if the slot is no longer held."""
     renewed = tx.do("renew_reservation", reservation_id=reservation_id, expires_at=_expiry(tx))
     tx.wake(DUE)
     return renewed == 1
 
 
-def mark_running(scheduler: Scheduler, tx: Transaction, reservation_id: str) -> bool:
+def mark_running(tx: Transaction, reservation_id: str) -> bool:
     """The direct request has its slot, and the queue may use the others; false if it lost it."""
     running = tx.do("run_reservation", reservation_id=reservation_id)
     tx.wake(READY)
     return running == 1
 
 
-def release(scheduler: Scheduler, tx: Transaction, reservation_id: str) -> Reservation:
+def release(tx: Transaction, reservation_id: str) -> Reservation:
     """Give the slot back; a reservation that has ended is answered as it is."""
     _end(tx, reservation_id, ReservationState.RELEASED)
     return get(tx, reservation_id)
@@ -86,9 +86,7 @@ def _silence_ms(scheduler: Scheduler) -> int:
     return int(scheduler.rules.lease_ttl_s * 1000)
 
 
-def expire_of_dead_servers(
-    scheduler: Scheduler, tx: Transaction, is_alive: Callable[[Row], bool]
-) -> int:
+def expire_of_dead_servers(tx: Transaction, is_alive: Callable[[Row], bool]) -> int:
     """Nobody is left to use these slots. Answers how many."""
     alive = [row["worker_id"] for row in tx.rows("workers") if row["built_in"] and is_alive(row)]
     orphans = tx.rows("active_reservations_elsewhere", servers=records.listed(alive))
@@ -98,7 +96,6 @@ def expire_of_dead_servers(
 
 
 def record_request(
-    scheduler: Scheduler,
     tx: Transaction,
     *,
     request_id: str,

@@ -191,7 +191,10 @@ def _keep_claim(
 
 
 def heartbeat(
-    scheduler: Scheduler, tx: Transaction, worker_id: str, beats: Sequence[Beat]
+    scheduler: Scheduler,  # noqa: ARG001  (as every verb of a worker)
+    tx: Transaction,
+    worker_id: str,
+    beats: Sequence[Beat],
 ) -> list[BeatAnswer]:
     """Renew leases, many at once; each is answered for itself."""
     rows = tx.rows("leases_by_id", lease_ids=records.listed(beat.lease_id for beat in beats))

@@ -257,7 +257,7 @@ def pause(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: st
         chronicle.write()
 
 
-def resume(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: str | None) -> None:
+def resume(tx: Transaction, queue: str | None, job_type: str | None) -> None:
     """Lift one pause, or every pause when none is named."""
     _check_names(queue, job_type)
     lifted = (

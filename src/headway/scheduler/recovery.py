@@ -52,7 +52,7 @@ def recover(
         scheduler, report, "running_without_lease", partial(_mend_jobs_without_lease, scheduler)
     )
     report.reservations_expired = scheduler.store.write(
-        lambda tx: direct.expire_of_dead_servers(scheduler, tx, is_alive)
+        lambda tx: direct.expire_of_dead_servers(tx, is_alive)
     )
     report.retries_created = _mend_all(
         scheduler, report, "without_retry_decision", partial(_create_missing_retries, scheduler)
@@ -67,7 +67,7 @@ def _mend_all(
     report: Recovered,
     query: str,
     mend: Callable[[Transaction, Sequence[int]], int],
-    before: Callable[[Sequence[int]], None] = lambda numbers: None,
+    before: Callable[[Sequence[int]], None] = lambda _: None,
     **params: str,
 ) -> int:
     """Mend the jobs that a query finds, page by page; `before` is done first, outside the store."""
@@ -167,13 +167,13 @@ def _mend_jobs_without_lease(scheduler: Scheduler, tx: Transaction, numbers: Seq
     """RUNNING without a lease: an open run fails, one that ended decides, a missing one fails."""
     chronicle = Chronicle(tx)
     found = [one for one in jobs.read(tx, numbers) if one.status is states.RUNNING]
-    ended = [_end(scheduler, tx, record) for record in found]
+    ended = [_end(tx, record) for record in found]
     settle.settle(scheduler, tx, chronicle, ended=ended)
     chronicle.write()
     return len(ended)
 
 
-def _end(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> Ended:
+def _end(tx: Transaction, record: JobRecord) -> Ended:
     rows = tx.rows("run_reports", run_ids=records.listed([record.run_id]))
     if rows and rows[0]["status"] is not None:
         outcome = Outcome(status=RunStatus(rows[0]["status"]))

@@ -83,7 +83,7 @@ class Timekeeper:
 def run_due(
     scheduler: Scheduler,
     started_at: datetime,
-    trusts: Callable[[datetime], bool] = lambda moment: True,
+    trusts: Callable[[datetime], bool] = lambda _: True,
 ) -> float:
     """Do everything that is due; answers how many seconds there are until the next thing is.
 

@@ -100,22 +100,6 @@ def redeliver(tx: Transaction, delivery_id: str) -> Delivery:
     return get_delivery(tx, delivery_id)
 
 
-def take_due(
-    scheduler: Scheduler,
-    tx: Transaction,
-    count: int,
-    *,
-    room: Callable[[str], int] | None = None,
-    full_origins: Collection[str] = (),
-) -> list[DueDelivery]:
-    """Messages to send now, which are nobody else's for a minute.
-
-    `room` says how many more an origin takes; those in `full_origins` take none and are not even
-    looked at, so that a dead endpoint's many messages never stand before another's few.
-    """
-    return take(tx, choose(tx, count, room=room, full_origins=full_origins))
-
-
 def choose(
     tx: Transaction,
     count: int,
@@ -123,7 +107,11 @@ def choose(
     room: Callable[[str], int] | None = None,
     full_origins: Collection[str] = (),
 ) -> list[str]:
-    """Which messages may go now."""
+    """Which messages may go now.
+
+    `room` says how many more an origin takes; those in `full_origins` take none and are not even
+    looked at, so that a dead endpoint's many messages never stand before another's few.
+    """
     full = set(full_origins)
     chosen: dict[str, list[str]] = {}
     found: list[str] = []
@@ -141,7 +129,7 @@ def choose(
 
 
 def take(tx: Transaction, delivery_ids: Sequence[str]) -> list[DueDelivery]:
-    """Take these messages, as far as nobody was quicker."""
+    """Take these messages, as far as nobody was quicker; they are nobody else's for a minute."""
     return [
         DueDelivery(
             delivery_id=row["delivery_id"],
@@ -154,7 +142,7 @@ def take(tx: Transaction, delivery_ids: Sequence[str]) -> list[DueDelivery]:
     ]
 
 
-def record(scheduler: Scheduler, tx: Transaction, results: Sequence[Tried]) -> None:
+def record(tx: Transaction, results: Sequence[Tried]) -> None:
     """Write down how tries went, and when the next is due."""
     kept.record(tx, [_row(tx, one) for one in results])
 

@@ -19,8 +19,6 @@ class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
     tag: str | None = None
     group_id: str | None = None
     template_id: str | None = None
-    schedule_id: str | None = None
-    chain: int | None = None
     since: datetime | None = None
     before_number: int | None = None
 
@@ -32,15 +30,6 @@ def numbers(tx: Transaction, wanted: JobFilter, limit: int) -> list[int]:
     return [row["number"] for row in tx.select(sql, {**params, "limit": limit})]
 
 
-def count(tx: Transaction, wanted: JobFilter) -> dict[JobStatus, int]:
-    """How many jobs match, by status."""
-    where, params = _conditions(wanted)
-    rows = tx.select(
-        f"SELECT j.status, count(*) AS count FROM jobs j{where} GROUP BY j.status", params
-    )
-    return {JobStatus(row["status"]): row["count"] for row in rows}
-
-
 def _conditions(wanted: JobFilter) -> tuple[str, dict[str, Any]]:
     terms: list[str] = []
     params: dict[str, Any] = {}
@@ -50,7 +39,7 @@ def _conditions(wanted: JobFilter) -> tuple[str, dict[str, Any]]:
         if (value := getattr(wanted, column)) is not None:
             terms.append(f"j.lane_id IN (SELECT lane_id FROM lanes WHERE {column} = :{column})")
             params[column] = value
-    for column in ("group_id", "template_id", "schedule_id", "chain"):
+    for column in ("group_id", "template_id"):
         if (value := getattr(wanted, column)) is not None:
             terms.append(f"j.{column} = :{column}")
             params[column] = value

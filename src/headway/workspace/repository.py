@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 
 def is_repository(root: Path) -> bool:
     """Is `root` itself, not a folder above it, a repository or a linked worktree?"""
-    return _ask(root, lambda repository: True) is not None
+    return _ask(root, lambda _: True) is not None
 
 
 def head(root: Path, branch: str) -> str | None:

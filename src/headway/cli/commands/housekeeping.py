@@ -142,7 +142,7 @@ def _move(session: "Session", source: str | None, target: str | None) -> None:
         with Bar("copy") as bar:
             tables = list(KEYS)
             counts = move(
-                old, new, lambda table, rows: bar.count(tables.index(table), len(tables), table)
+                old, new, lambda table, _: bar.count(tables.index(table), len(tables), table)
             )
     finally:
         old.close()

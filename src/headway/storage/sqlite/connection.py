@@ -98,7 +98,7 @@ class _Statement:
             only = names[0]
             self.values = lambda params: (params[only],)
         else:
-            self.values = lambda params: ()
+            self.values = lambda _: ()
         self._as_json: str | None = None
 
     def as_json(self, raw: sqlite3.Connection, bound: Any) -> str:

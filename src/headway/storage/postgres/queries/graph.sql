@@ -108,10 +108,6 @@ AND (job_number IS NULL OR job_number = ANY (CAST(:makers AS bigint[])));
 -- Which of these custom artifacts are there.
 SELECT artifact FROM markers WHERE artifact = ANY (CAST(:artifacts AS text[]));
 
--- name: markers
--- Custom artifacts that are there.
-SELECT artifact, job_number, created_at FROM markers ORDER BY artifact;
-
 -- name: insert_watch
 -- A job waits on something that must be looked at.
 INSERT INTO watches (what, job_number) VALUES (:what, :job_number) ON CONFLICT DO NOTHING;

@@ -102,10 +102,6 @@ AND (job_number IS NULL OR job_number IN (SELECT value FROM json_each(:makers)))
 -- Which of these custom artifacts are there.
 SELECT artifact FROM markers WHERE artifact IN (SELECT value FROM json_each(:artifacts));
 
--- name: markers
--- Custom artifacts that are there.
-SELECT artifact, job_number, created_at FROM markers ORDER BY artifact;
-
 -- name: insert_watch
 -- A job waits on something that must be looked at.
 INSERT INTO watches (what, job_number) VALUES (:what, :job_number) ON CONFLICT DO NOTHING;
