@@ -49,6 +49,25 @@ def test_every_operation_is_described_and_every_reference_leads_somewhere() -> N
         assert reference.removeprefix("#/components/schemas/") in schemas
 
 
+def test_what_is_no_operation_is_described_and_listed_too(server: Server) -> None:
+    paths = document()["paths"]
+    events = paths["/api/events"]["get"]
+    assert "text/event-stream" in events["responses"]["200"]["content"]
+    assert "Last-Event-ID" in [one["name"] for one in events["parameters"]]
+    with server.client() as nobody:
+        for path in ("/healthz", "/readyz"):
+            described = paths[path]["get"]
+            assert described["security"] == []
+            assert str(nobody.get(path).status_code) in described["responses"]
+        assert str(nobody.get("/metrics").status_code) in paths["/metrics"]["get"]["responses"]
+        page = nobody.get("/docs").text
+    for path, methods in paths.items():
+        for method, described in methods.items():
+            row = f"<code>{method.upper()}</code></td><td><code>{path}</code>"
+            assert row in page
+            assert described["summary"] in page
+
+
 def _references(value: Any) -> list[str]:
     if isinstance(value, dict):
         own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []

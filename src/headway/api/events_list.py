@@ -22,7 +22,7 @@ class EventQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 @operation("GET", "/api/events", Role.READ, query=EventQuery, answer=Page[Event])
 def list_events(call: Call[Nothing, EventQuery]) -> Page[Event]:
-    """The history, oldest first."""
+    """The history, oldest first; with `Accept: text/event-stream`, as it goes on."""
     limit = paging.check_limit(call.query.limit)
     if not 0 <= call.query.after <= LAST_SEQ:
         raise errors.InvalidRequest("after", f"{call.query.after} is no line of the history")

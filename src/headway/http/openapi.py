@@ -1,16 +1,17 @@
 """The OpenAPI document, drawn from the table of operations."""
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from headway import __version__
 from headway.api import table as _table  # noqa: F401  (fills OPERATIONS)
-from headway.api.lease_shapes import ClaimBody, Claimed
 from headway.api.operation import OPERATIONS, Nothing, Operation
 from headway.domain.answers import DirectAnswer
 from headway.domain.requests import DirectBody, JobRequest
+from headway.domain.tokens import Role
+from headway.http.health import Readiness
 
 REF = "#/components/schemas/{name}"
 
@@ -40,19 +41,24 @@ REFUSALS = {
 }
 
 
+class Route(NamedTuple):
+    """One thing that the server answers; without a role it is open to everybody."""
+
+    method: str
+    path: str
+    role: Role | None
+    entry: dict[str, Any]
+
+
 @cache
 def document() -> bytes:
     """The whole document as JSON."""
-    types = [DirectBody, DirectAnswer, ClaimBody, Claimed]
-    for operation in OPERATIONS:
-        types += [operation.body, operation.answer]
-    unique = list({repr(one): one for one in types if one is not Nothing}.values())
-    schemas, components = msgspec.json.schema_components(unique, ref_template=REF)
-    by_type = {repr(one): schema for one, schema in zip(unique, schemas, strict=True)}
+    routes, components = _routes()
     paths: dict[str, dict[str, Any]] = {}
-    for operation in OPERATIONS:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _entry(operation, by_type)
-    paths.update(_special(by_type))
+    for one in routes:
+        needs = f"Needs the role `{one.role}`." if one.role else "Needs no token."
+        entry = {**one.entry, "description": needs, **({} if one.role else {"security": []})}
+        paths.setdefault(one.path, {})[one.method.lower()] = entry
     return msgspec.json.encode(
         {
             "openapi": "3.1.0",
@@ -71,6 +77,18 @@ def document() -> bytes:
     )
 
 
+def _routes() -> tuple[list[Route], dict[str, Any]]:
+    """Everything that is answered, and the shapes that are used."""
+    types = [DirectBody, DirectAnswer, Readiness]
+    for operation in OPERATIONS:
+        types += [operation.body, operation.answer]
+    unique = list({repr(one): one for one in types if one is not Nothing}.values())
+    schemas, components = msgspec.json.schema_components(unique, ref_template=REF)
+    by_type = {repr(one): schema for one, schema in zip(unique, schemas, strict=True)}
+    operations = [Route(one.method, one.path, one.role, _entry(one, by_type)) for one in OPERATIONS]
+    return operations + _special(by_type), components
+
+
 IF_MATCH = {
     "name": "If-Match",
     "in": "header",
@@ -85,6 +103,15 @@ IDEMPOTENCY_KEY = {
     "schema": {"type": "string"},
     "description": "The same as `idempotency_key` in the body.",
 }
+LAST_EVENT_ID = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "Where a stream goes on; without it, it begins now.",
+}
+EVENTS = "/api/events"
+TEXT = {"schema": {"type": "string"}}
 ETAG = {"headers": {"ETag": {"schema": {"type": "string"}}}}
 
 
@@ -93,12 +120,12 @@ def _entry(operation: Operation, by_type: dict[str, Any]) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
-        "description": f"Needs the role `{operation.role}`.",
         "parameters": [
             *(_in_path(step) for step in steps),
             *_query(operation.query),
             *([IF_MATCH] if operation.takes_version else []),
             *([IDEMPOTENCY_KEY] if operation.body is JobRequest else []),
+            *([LAST_EVENT_ID] if operation.path == EVENTS else []),
         ],
         "responses": _responses(operation, by_type[repr(operation.answer)]),
     }
@@ -133,6 +160,8 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 def _responses(operation: Operation, schema: Any) -> dict[str, Any]:
     tagged = ETAG if operation.shows_version else {}
     content = _content(schema)
+    if operation.path == EVENTS:
+        content["content"]["text/event-stream"] = TEXT
     good = {
         str(status): {"description": "done", **tagged, **({} if status == 204 else content)}
         for status in (operation.status, *operation.also)
@@ -153,12 +182,49 @@ def _content(schema: Any) -> dict[str, Any]:
     return {"content": {"application/json": {"schema": schema}}}
 
 
-def _special(by_type: dict[str, Any]) -> dict[str, Any]:
+def _special(by_type: dict[str, Any]) -> list[Route]:
+    """What is no operation of the table."""
+    of_run = _logs("read_log", "A run's output")
+    of_job = _logs("read_job_log", "The output of a job's last run")
+    return [
+        Route("POST", "/api/direct/{job_type}", Role.SUBMIT, _direct(by_type)),
+        Route("GET", "/api/job-runs/{id}/logs/{stream}", Role.READ, of_run),
+        Route("GET", "/api/jobs/{id}/logs/{stream}", Role.READ, of_job),
+        Route("GET", "/metrics", Role.READ, _metrics()),
+        Route("GET", "/healthz", None, _health()),
+        Route("GET", "/readyz", None, _ready(by_type)),
+    ]
+
+
+def _metrics() -> dict[str, Any]:
+    refused = {status: REFUSALS[status] for status in ("401", "403", "503")}
     return {
-        "/api/direct/{job_type}": {"post": _direct(by_type)},
-        "/api/job-runs/{id}/logs/{stream}": {"get": _logs("read_log", "A run's output")},
-        "/api/jobs/{id}/logs/{stream}": {
-            "get": _logs("read_job_log", "The output of a job's last run")
+        "operationId": "get_metrics",
+        "summary": "Numbers for Prometheus.",
+        "responses": {
+            "200": {"description": "done", "content": {"text/plain": TEXT}},
+            **_refusals(refused),
+        },
+    }
+
+
+def _health() -> dict[str, Any]:
+    word = {"type": "object", "properties": {"status": {"const": "ok"}}}
+    return {
+        "operationId": "get_health",
+        "summary": "Whether the process answers.",
+        "responses": {"200": {"description": "it does", **_content(word)}},
+    }
+
+
+def _ready(by_type: dict[str, Any]) -> dict[str, Any]:
+    report = _content(by_type[repr(Readiness)])
+    return {
+        "operationId": "get_readiness",
+        "summary": "Whether work can be sent here, and if not, why.",
+        "responses": {
+            "200": {"description": "ready", **report},
+            "503": {"description": "not ready", **report},
         },
     }
 
@@ -179,7 +245,7 @@ def _direct(by_type: dict[str, Any]) -> dict[str, Any]:
 
 def _logs(name: str, what: str) -> dict[str, Any]:
     lines = {"type": "integer", "minimum": 0, "maximum": 100000}
-    text = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+    text = {"content": {"text/plain": TEXT}}
     return {
         "operationId": name,
         "summary": f"{what}: all of it, its tail, or as it grows.",
@@ -195,10 +261,11 @@ def _logs(name: str, what: str) -> dict[str, Any]:
 
 @cache
 def page() -> bytes:
-    """A plain page that lists every operation."""
+    """A plain page that lists everything that is answered."""
     rows = "".join(
-        f"<tr><td><code>{one.method}</code></td><td><code>{one.path}</code></td><td>{one.role}</td><td>{one.summary}</td></tr>"
-        for one in sorted(OPERATIONS, key=lambda one: (one.path, one.method))
+        f"<tr><td><code>{one.method}</code></td><td><code>{one.path}</code></td>"
+        f"<td>{one.role or '-'}</td><td>{one.entry['summary']}</td></tr>"
+        for one in sorted(_routes()[0], key=lambda one: (one.path, one.method))
     )
     return (
         "<!doctype html><meta charset=utf-8><title>Headway API</title>"
