@@ -6,15 +6,12 @@ import msgspec
 
 from headway.api import paging
 from headway.api.operation import Call, Nothing, Page, Paging, operation
-from headway.domain import errors
+from headway.domain import errors, priorities
 from headway.domain.answers import QueueStatus, RewindReport
 from headway.domain.jobs import Job
 from headway.domain.tokens import Role
 from headway.scheduler import approvals, explain, queue_control, rewind
 from headway.storage.transaction import Transaction
-
-FRONT = (1001, 0, 0)
-"""Before every place: no priority is that high."""
 
 MOST_REORDERED = 10_000
 
@@ -132,7 +129,7 @@ def list_queue(call: Call[Nothing, Paging]) -> Page[Job]:
 def _place(cursor: str | None) -> tuple[int, int, int]:
     key = paging.read_cursor(cursor)
     if key is None:
-        return FRONT
+        return priorities.BEFORE_ALL
     try:
         priority, position, number = (int(part) for part in key.split(","))
     except ValueError:

@@ -36,7 +36,7 @@ def next_steps(session: Session, job: Job, why: Why) -> list[Step]:
     """What to do, most useful first."""
     if why.status is states.RUNNING:
         return [Step("It is running. To watch it", f"headway jobs attach {job.number}")]
-    row = _closed(why)
+    row = closed(why)
     if why.status in states.TERMINAL:
         return _ended(session, job, why, row)
     if row is None:
@@ -47,7 +47,8 @@ def next_steps(session: Session, job: Job, why: Why) -> list[Step]:
     return [*steps, Step("Besides, nothing that is registered now could ever start it.")]
 
 
-def _closed(why: Why) -> GateRow | None:
+def closed(why: Why) -> GateRow | None:
+    """The gate that keeps the job from going on."""
     return next((row for row in why.gates if row.state is GateState.CLOSED), None)
 
 
@@ -69,7 +70,7 @@ def _ended(session: Session, job: Job, why: Why, row: GateRow | None) -> list[St
     wanted = _wanted(row) if row is not None else []
     once = f"Once {wanted[0]} is there" if wanted else "To do it again, with all that follows"
     again = Step(once, f"headway jobs retry {job.number}")
-    if why.status in (states.FAILED, states.TIMEOUT):
+    if why.status in states.RETRYABLE:
         return [Step("To read what it said", f"headway jobs tail {job.number} --stderr"), again]
     return [again]
 
@@ -94,7 +95,7 @@ def _began(number: int | str, status: states.JobStatus) -> list[Step]:
     if status in states.SUCCESS:
         sentence = f"Job {number} {status.lower()} without that. To do it again all the same"
         return [Step(sentence, f"{again} --force")]
-    if status in (states.FAILED, states.TIMEOUT):
+    if status in states.RETRYABLE:
         return [
             Step(
                 f"It began with job {number}, which failed", f"headway jobs tail {number} --stderr"
@@ -116,7 +117,7 @@ def _earlier(session: Session, job: Job, row: GateRow) -> list[Step]:
     number = session.number(cause.id)
     if cause.status == states.RUNNING:
         return [_watch(f"It goes on after job {number}, which is running", number)]
-    gate = _closed(session.send(calls.why(cause.id)))
+    gate = closed(session.send(calls.why(cause.id)))
     if gate is None or _cause(gate):
         status = (cause.status or "").lower()
         return [Step(f"In the end it waits for job {number}, {status}", f"headway why {number}")]

@@ -39,11 +39,6 @@ def show(session: Session, job: Job, why: Why) -> None:
             screen.line("    ", Styled(step.command, "bold"))
 
 
-def closed(why: Why) -> GateRow | None:
-    """The gate that keeps the job from going on."""
-    return next((row for row in why.gates if row.state is GateState.CLOSED), None)
-
-
 def _since(job: Job, why: Why) -> str:
     if why.status is states.RUNNING and job.started_at is not None:
         return f", for {words.age(job.started_at)}"
@@ -81,7 +76,7 @@ def _blockers(
         yield (indent, *_blocker(session, one))
         if one.kind == "job" and one.id not in seen and not ends_here and _waits(one):
             seen.add(one.id)
-            row = closed(session.send(calls.why(one.id)))
+            row = advice.closed(session.send(calls.why(one.id)))
             if row is not None:
                 yield from _blockers(session, row.blockers, seen, depth + 1)
     if len(blockers) > MOST_BLOCKERS:

@@ -101,6 +101,6 @@ def ending(job: Job) -> int:
 
 def code(status: states.JobStatus) -> int:
     """The exit code that a status stands for."""
-    if status in (states.BLOCKED_BY_DEPENDENCY, states.BLOCKED_BY_APPROVAL):
+    if status in states.BLOCKED:
         return 10
     return 0 if status in states.SUCCESS else 1

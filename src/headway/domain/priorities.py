@@ -4,6 +4,8 @@ from headway.domain import errors
 
 NAMES = {"LOW": -10, "NORMAL": 0, "HIGH": 10, "URGENT": 20}
 LOWEST, HIGHEST = -1000, 1000
+BEFORE_ALL = (HIGHEST + 1, 0, 0)
+"""Priority, position and number of a place before every other: no priority is that high."""
 
 
 def read(value: int | str, field: str = "priority") -> int:

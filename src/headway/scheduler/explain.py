@@ -54,8 +54,7 @@ def _totals(tx: Transaction) -> Totals:
     counts: dict[str, int] = {}
     for row in tx.rows("totals"):
         ended = JobStatus(row["status"])
-        blocked = ended in (states.BLOCKED_BY_DEPENDENCY, states.BLOCKED_BY_APPROVAL)
-        word = "blocked" if blocked else ended.lower()
+        word = "blocked" if ended in states.BLOCKED else ended.lower()
         counts[word] = counts.get(word, 0) + row["count"]
     return Totals(**counts)
 

@@ -40,7 +40,7 @@ def _payloads(tx: Transaction, one: Ended) -> Iterator[Payload]:
         yield _payload(tx, one, webhooks.RUN_EVENTS[one.run_status], one.run_status)
     if one.status is states.CANCELLED:
         yield _payload(tx, one, webhooks.JOB_CANCELLED, one.status)
-    if one.status in (states.BLOCKED_BY_DEPENDENCY, states.BLOCKED_BY_APPROVAL):
+    if one.status in states.BLOCKED:
         yield _payload(tx, one, webhooks.JOB_BLOCKED, one.status)
 
 

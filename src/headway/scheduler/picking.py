@@ -22,8 +22,6 @@ MOST_PER_CLAIM = 1000
 MOST_PASSED_OVER = 1000
 """How many jobs one claim sends to wait or skips before it answers."""
 
-BEFORE_ALL = (priorities.HIGHEST + 1, 0, 0)
-
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A job at the head of its lane."""
@@ -196,7 +194,7 @@ class Picker:
 
     def _lane_in_order(self, lane_id: int, lane: Lane) -> Iterator[Candidate]:
         """The jobs of a lane, page by page."""
-        (priority, position, number), count = BEFORE_ALL, self._count
+        (priority, position, number), count = priorities.BEFORE_ALL, self._count
         while heads := self._tx.values(
             Head,
             "lane_heads",
