@@ -100,7 +100,7 @@ def modules_loaded_by(*words: str, cwd: Path) -> tuple[str, set[str]]:
 def test_the_help_waits_for_nothing_that_is_slow_to_load(tmp_path: Path) -> None:
     shown, loaded = modules_loaded_by("--help", cwd=tmp_path)
     assert "why" in shown
-    assert "Say why a job is not running." in shown
+    assert "Explain why a job is not running." in shown
     assert not loaded & {"msgspec", "httpx", "rich", "sqlite3", "asyncio", "headway.wiring"}
 
 
@@ -113,7 +113,7 @@ def test_a_short_command_loads_only_what_it_needs(tmp_path: Path, words: list[st
 def test_words_that_make_no_sense_are_refused_with_2(cli: Cli) -> None:
     assert "No such command" in cli.error("fly", code=2)
     assert "No such option" in cli.error("jobs", "list", "--fly", code=2)
-    assert "which job type?" in cli.error("submit", code=2)
+    assert "give a job type" in cli.error("submit", code=2)
     assert "headway 0" in cli.text("--version")
 
 

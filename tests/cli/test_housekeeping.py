@@ -22,7 +22,7 @@ def test_garbage_is_collected_and_the_rest_stays(cli: Cli) -> None:
 def test_a_backup_can_be_opened_and_an_old_one_is_not_overwritten(cli: Cli) -> None:
     cli.call("submit", "story")
     assert cli.json("backup", "copy.db")["bytes"] > 0
-    assert "is there already" in cli.error("backup", "copy.db", code=4)
+    assert "already exists" in cli.error("backup", "copy.db", code=4)
     cli.call("backup", "copy.db", "--force")
     own = ".headway/headway.db"
     before = (cli.folder / own).stat().st_ino
@@ -56,16 +56,16 @@ def test_a_whole_store_is_carried_over_to_an_empty_database(cli: Cli) -> None:
 
 
 def test_doctor_is_content_with_an_empty_folder_and_changes_nothing(cli: Cli) -> None:
-    assert "Everything is well" in cli.text("doctor")
+    assert "No problems found" in cli.text("doctor")
     assert list(cli.folder.iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("trouble", "subject", "mend"),
     [
-        ("settings", "settings", "correct headway.toml"),
+        ("settings", "settings", "fix headway.toml"),
         ("server", "server", "headway serve"),
-        ("app", "app", "mend the module"),
+        ("app", "app", "fix the module"),
         ("database", "database", "backup"),
         ("migrations", "database", "headway migrate"),
         ("data", "data", "another --data"),
@@ -77,7 +77,7 @@ def test_doctor_says_how_to_mend(cli: Cli, trouble: str, subject: str, mend: str
     ill = [one for one in answer["findings"] if not one["ok"]]
     assert [one["subject"] for one in ill] == [subject]
     assert mend in ill[0]["mend"]
-    assert "to mend: " in cli.text("doctor", code=1)
+    assert "fix: " in cli.text("doctor", code=1)
 
 
 def _make(trouble: str, folder: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_result_is_shown_in_short_and_given_as_a_whole(cli: Cli) -> None:
         finish(scheduler, claim(scheduler), RunStatus.FAILED, error="no ink\n\nTraceback:\n  raise")
     sheet = cli.text("jobs", "show", "1")
     assert len(re.findall("xxx", sheet)) < 200
-    assert re.search(r"the whole +headway jobs result 1\n", sheet)
+    assert re.search(r"full result +headway jobs result 1\n", sheet)
     assert json.loads(cli.text("jobs", "result", "1")) == long
     assert cli.json("jobs", "result", "1")["result_data"] == long
     assert re.search(r"error +no ink\n", cli.text("jobs", "show", "2"))
@@ -137,7 +137,7 @@ def test_jobs_are_moved_approved_and_rejected(cli: Cli) -> None:
         cli.call("submit", "story", "--approval")
     assert cli.text("jobs", "move", "3", "--before", "1") == "Job 3 moved, place 1\n"
     assert cli.json("jobs", "move", "1", "--to", "3")["queue_position"] == 3
-    assert cli.text("jobs", "reorder", "2", "1", "3") == "In this order now: 2, 1, 3\n"
+    assert cli.text("jobs", "reorder", "2", "1", "3") == "New order: 2, 1, 3\n"
     assert cli.json("jobs", "show", "2")["queue_position"] == 1
     cli.call("jobs", "approve", "3", "--reason", "fine")
     assert cli.json("jobs", "show", "3")["approval"] == "APPROVED"
@@ -186,9 +186,9 @@ def test_why_begins_with_the_first_job_however_long_the_way(cli: Cli) -> None:
     ]
     (cli.folder / "flow.json").write_text(json.dumps({"jobs": steps}))
     cli.call("submit", "--file", "flow.json")
-    assert "In the end it waits for job 1.\n" in cli.text("why", "30")
+    assert "Ultimately, it waits for job 1.\n" in cli.text("why", "30")
     cli.call("jobs", "reject", "1", "--reason", "no")
-    assert "It began with job 1, blocked_by_approval." in cli.text("why", "30")
+    assert "The root cause is job 1, which is blocked_by_approval." in cli.text("why", "30")
 
 
 def test_why_names_a_circle_and_how_to_break_it(cli: Cli) -> None:

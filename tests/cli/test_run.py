@@ -106,7 +106,7 @@ def test_with_a_server_the_rest_of_the_command_line_works_the_same(served: Cli) 
     )
     assert "sleep 600" in served.text("top", "--once")
     assert "alive" in served.text("workers", "list")
-    assert "answers, at work" in served.text("doctor")
+    assert "answers, and a worker is alive" in served.text("doctor")
     assert served.error("jobs", "show", "99", code=3) == "error: there is no job 99\n"
     problem = json.loads(served.error("jobs", "show", "99", "--json", code=3))
     assert problem["code"] == "not_found"
@@ -134,7 +134,7 @@ def test_tail_waits_for_a_job_to_start_and_shows_all_it_says(served: Cli) -> Non
     served.call("submit", "command", "--approval", "--", "sh", "-c", script)
     with served.start("jobs", "tail", "1", "--follow") as tail:
         assert tail.stderr is not None
-        assert tail.stderr.readline() == "job 1 waits: awaiting human approval\n"
+        assert tail.stderr.readline() == "job 1 is waiting: awaiting human approval\n"
         served.call("jobs", "approve", "1")
         out, _ = tail.communicate(timeout=WAIT_S)
     assert (tail.returncode, out.split()) == (0, [str(n) for n in range(30)])
@@ -145,7 +145,7 @@ def test_tail_of_a_job_that_ends_without_running_says_so(cli: Cli) -> None:
     cli.call("submit", "command", "--approval", "--", "true")
     with cli.start("jobs", "tail", "1", "--follow") as tail:
         assert tail.stderr is not None
-        assert "job 1 waits" in tail.stderr.readline()
+        assert "job 1 is waiting" in tail.stderr.readline()
         cli.call("jobs", "cancel", "1", "--reason", "enough")
         out, err = tail.communicate(timeout=WAIT_S)
     assert (tail.returncode, out) == (143, "")
@@ -160,7 +160,7 @@ def test_ctrl_c_ends_a_tail_and_not_the_job(cli: Cli) -> None:
     cli.call("submit", "command", "--approval", "--", "true")
     with cli.start("jobs", "tail", "1", "--follow") as tail:
         assert tail.stderr is not None
-        assert "job 1 waits" in tail.stderr.readline()
+        assert "job 1 is waiting" in tail.stderr.readline()
         tail.send_signal(signal.SIGINT)
         tail.communicate(timeout=WAIT_S)
     assert tail.returncode == 130

@@ -35,9 +35,9 @@ def test_a_password_in_a_webhook_url_is_not_repeated(cli: Cli) -> None:
 def test_another_address_than_loopback_is_refused_until_there_is_a_token(cli: Cli) -> None:
     words = ("serve", "--host", "127.0.0.2", "--port", "0")
     refused = cli.error(*words, code=2)
-    assert "to listen on 127.0.0.2 needs tokens" in refused
+    assert "listening on 127.0.0.2 requires a token" in refused
     assert "headway tokens create" in refused
     cli.call("tokens", "create", "ops", "--role", "admin")
     with cli.start(*words) as process:
         assert process.stdout is not None
-        assert "Headway listens on http://127.0.0.2:" in process.stdout.readline()
+        assert "Headway is listening on http://127.0.0.2:" in process.stdout.readline()

@@ -12,14 +12,16 @@ from headway.domain.gates import Blocker, Gate
 from headway.domain.jobs import Job
 
 OPEN: dict[Gate, Callable[[Job], str]] = {
-    Gate.TIME: lambda job: "its time has come" if job.scheduled_for else "no time was set",
-    Gate.AFTER: lambda job: "every job before it is done" if job.after else "comes after no job",
-    Gate.ARTIFACTS: lambda job: "all it needs is there" if job.needs else "needs no artifact",
-    Gate.PINNED_HEAD: lambda job: "the branch is where it should be" if job.pinned_head else "none",
-    Gate.APPROVAL: lambda job: "approved" if job.approval else "nobody is asked",
-    Gate.LOCKS: lambda job: "all are free for it" if job.locks else "takes no lock",
-    Gate.LIMITS: lambda _: "there is room in each",
-    Gate.PAUSE: lambda _: "nothing is paused for it",
+    Gate.TIME: lambda job: "its time has come" if job.scheduled_for else "no start time set",
+    Gate.AFTER: lambda job: "every job before it has ended" if job.after else "depends on no job",
+    Gate.ARTIFACTS: lambda job: (
+        "everything it needs is there" if job.needs else "needs no artifact"
+    ),
+    Gate.PINNED_HEAD: lambda job: "the branch is at that commit" if job.pinned_head else "none",
+    Gate.APPROVAL: lambda job: "approved" if job.approval else "none needed",
+    Gate.LOCKS: lambda job: "all its locks are free" if job.locks else "takes no lock",
+    Gate.LIMITS: lambda _: "every limit has room",
+    Gate.PAUSE: lambda _: "not paused",
     Gate.WORKER: lambda _: "a worker can take it",
 }
 """What is said of an open gate."""
@@ -44,7 +46,7 @@ def next_steps(session: Session, job: Job, why: Why) -> list[Step]:
     steps = _STEPS[row.gate](session, job, row)
     if why.startable or row.gate is Gate.WORKER or _is_circle(row):
         return steps
-    return [*steps, Step("Besides, nothing that is registered now could ever start it.")]
+    return [*steps, Step("As things are now, nothing could ever start it.")]
 
 
 def closed(why: Why) -> GateRow | None:
@@ -54,24 +56,24 @@ def closed(why: Why) -> GateRow | None:
 
 def _in_line(job: Job, why: Why) -> list[Step]:
     if job.status in states.CLAIMS:
-        return [Step(f"The worker {job.worker_id} has taken it and is about to start.")]
+        return [Step(f"Worker {job.worker_id} has taken it and is about to start it.")]
     if why.ahead == 0:
-        return [Step("Every gate is open and nobody is ahead: it starts when a slot is free.")]
+        return [Step("Every gate is open and no job is ahead; it starts when a slot is free.")]
     jobs = "1 job is" if why.ahead == 1 else f"{why.ahead} jobs are"
     first = f"headway jobs change {job.number} --priority urgent"
-    return [Step(f"Every gate is open; {jobs} ahead of it. To let it go first", first)]
+    return [Step(f"Every gate is open; {jobs} ahead of it. To run it first", first)]
 
 
 def _ended(session: Session, job: Job, why: Why, row: GateRow | None) -> list[Step]:
     if why.status in states.SUCCESS:
-        return [Step("It has done its work.")]
+        return [Step("Its work is done.")]
     if row is not None and (cause := _cause(row)):
         return _began(session.number(cause.id), states.JobStatus(cause.status or ""))
     wanted = _wanted(row) if row is not None else []
-    once = f"Once {wanted[0]} is there" if wanted else "To do it again, with all that follows"
+    once = f"Once {wanted[0]} is there" if wanted else "To retry it and everything downstream"
     again = Step(once, f"headway jobs retry {job.number}")
     if why.status in states.RETRYABLE:
-        return [Step("To read what it said", f"headway jobs tail {job.number} --stderr"), again]
+        return [Step("To read its error output", f"headway jobs tail {job.number} --stderr"), again]
     return [again]
 
 
@@ -93,71 +95,78 @@ def _began(number: int | str, status: states.JobStatus) -> list[Step]:
     """What to do about the job with which the trouble began."""
     again = f"headway jobs retry {number}"
     if status in states.SUCCESS:
-        sentence = f"Job {number} {status.lower()} without that. To do it again all the same"
+        sentence = (
+            f"Job {number} {status.lower()}, but that did not open the gate. To run it again anyway"
+        )
         return [Step(sentence, f"{again} --force")]
     if status in states.RETRYABLE:
         return [
             Step(
-                f"It began with job {number}, which failed", f"headway jobs tail {number} --stderr"
+                f"The root cause is job {number}, which failed",
+                f"headway jobs tail {number} --stderr",
             ),
-            Step("Once that is mended", again),
+            Step("Once that is fixed", again),
         ]
-    return [Step(f"It began with job {number}, {status.lower()}. To do that again", again)]
+    return [Step(f"The root cause is job {number}, which is {status.lower()}. To retry it", again)]
 
 
 def _earlier(session: Session, job: Job, row: GateRow) -> list[Step]:
     if _is_circle(row):
         stop = f"headway jobs cancel {job.number}"
-        return [Step("They wait for each other for ever. To break the circle", stop)]
+        return [Step("They wait for each other forever. To break the circle", stop)]
     cause = _cause(row)
     if cause is None:
         wanted = _wanted(row)
         there = "are there" if len(wanted) > 1 else "is there"
-        return [Step(f"It goes on as soon as {' and '.join(wanted) or 'that'} {there}.")]
+        return [Step(f"It can start as soon as {' and '.join(wanted) or 'that'} {there}.")]
     number = session.number(cause.id)
     if cause.status == states.RUNNING:
-        return [_watch(f"It goes on after job {number}, which is running", number)]
+        return [_watch(f"It waits for job {number}, which is running", number)]
     gate = closed(session.send(calls.why(cause.id)))
     if gate is None or _cause(gate):
         status = (cause.status or "").lower()
-        return [Step(f"In the end it waits for job {number}, {status}", f"headway why {number}")]
+        return [
+            Step(
+                f"Ultimately, it waits for job {number}, which is {status}", f"headway why {number}"
+            )
+        ]
     other = session.send(calls.get_job(cause.id))
-    begin = Step(f"In the end it waits for job {number}.")
+    begin = Step(f"Ultimately, it waits for job {number}.")
     return [begin, *_STEPS[gate.gate](session, other, gate)]
 
 
 def _watch(sentence: str, number: int | str) -> Step:
-    return Step(f"{sentence}. To watch that", f"headway jobs attach {number}")
+    return Step(f"{sentence}. To watch it", f"headway jobs attach {number}")
 
 
 def _time(_session: Session, job: Job, _row: GateRow) -> list[Step]:
     return [
-        Step(f"It starts by itself, {words.when(job.scheduled_for)}."),
-        Step("To let it go at once", f"headway jobs change {job.number} --now"),
+        Step(f"It starts by itself at {words.when(job.scheduled_for)}."),
+        Step("To start it now", f"headway jobs change {job.number} --now"),
     ]
 
 
 def _head(_session: Session, job: Job, _row: GateRow) -> list[Step]:
     pin = job.pinned_head
     where = f"{pin.branch} is at {pin.commit[:12]} again" if pin else "the branch is back"
-    return [Step(f"It goes on when {where}. To drop it", f"headway jobs cancel {job.number}")]
+    return [Step(f"It can start when {where}. To cancel it", f"headway jobs cancel {job.number}")]
 
 
 def _approval(_session: Session, job: Job, _row: GateRow) -> list[Step]:
     return [
-        Step("A person has to agree", f"headway jobs approve {job.number}"),
-        Step("or to refuse", f"headway jobs reject {job.number} --reason WHY"),
+        Step("It needs approval", f"headway jobs approve {job.number}"),
+        Step("Or reject it", f"headway jobs reject {job.number} --reason WHY"),
     ]
 
 
 def _locks(session: Session, _job: Job, row: GateRow) -> list[Step]:
     first = next((one for one in row.blockers if one.kind == "job"), None)
     if first is None:
-        return [Step("It goes on when the lock is free.")]
+        return [Step("It can start when the lock is free.")]
     number = session.number(first.id)
     if first.status == states.RUNNING:
-        return [_watch(f"It goes on when job {number} lets go", number)]
-    return [Step(f"It goes on after job {number}, which stands ahead", f"headway why {number}")]
+        return [_watch(f"It can start when job {number} releases the lock", number)]
+    return [Step(f"It can start after job {number}, which is ahead of it", f"headway why {number}")]
 
 
 def _limits(_session: Session, _job: Job, row: GateRow) -> list[Step]:
@@ -165,17 +174,17 @@ def _limits(_session: Session, _job: Job, row: GateRow) -> list[Step]:
     name, _, said = first.rpartition(": ")
     size = "--rate N/min" if " started in " in said else "SIZE"
     command = f"headway limits set {name or 'NAME'} {size}"
-    return [Step("It goes on when there is room. To make room", command)]
+    return [Step("It can start when there is room. To raise the limit", command)]
 
 
 def _pause(_session: Session, job: Job, row: GateRow) -> list[Step]:
     if any(one.kind == "reservation" for one in row.blockers):
-        return [Step("It goes on after the request that holds the next slot.")]
+        return [Step("It can start after the request that holds the next slot.")]
     if any(one.id == job.queue for one in row.blockers):
-        return [Step("To go on", f"headway resume --queue {job.queue}")]
+        return [Step("To resume", f"headway resume --queue {job.queue}")]
     if any(one.id == job.job_type for one in row.blockers):
-        return [Step("To go on", f"headway resume --type {job.job_type}")]
-    return [Step("To go on", "headway resume")]
+        return [Step("To resume", f"headway resume --type {job.job_type}")]
+    return [Step("To resume", "headway resume")]
 
 
 def _worker(session: Session, job: Job, _row: GateRow) -> list[Step]:
@@ -183,9 +192,9 @@ def _worker(session: Session, job: Job, _row: GateRow) -> list[Step]:
     program = "headway serve" if session.is_local else "headway worker"
     able = "".join(f" --capability {word}" for word in job.requires)
     if job.job_type == "command":
-        return [Step("Somebody is needed who does the work", f"{program}{able}")]
-    what = " and has ".join([job.job_type, *([", ".join(job.requires)] if job.requires else [])])
-    return [Step(f"A worker is needed that knows {what}", f"{program} --app MODULE:APP{able}")]
+        return [Step("No worker takes it; start one", f"{program}{able}")]
+    what = " with ".join([job.job_type, *([", ".join(job.requires)] if job.requires else [])])
+    return [Step(f"No worker can run {what}; start one", f"{program} --app MODULE:APP{able}")]
 
 
 _STEPS: dict[Gate, Callable[[Session, Job, GateRow], list[Step]]] = {

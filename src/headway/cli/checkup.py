@@ -44,7 +44,7 @@ def examine(session: Session) -> list[Finding]:
     try:
         settings = session.settings
     except errors.HeadwayError as error:
-        mend = f"correct {settings_module.FILE} or the HEADWAY_… variables"
+        mend = f"fix {settings_module.FILE} or the HEADWAY_… variables"
         return [*found, _bad("settings", error.detail, mend)]
     found.append(_settings())
     looks: tuple[Callable[[Settings], Finding], ...]
@@ -84,7 +84,7 @@ def _clock() -> Finding:
     now = datetime.now(UTC)
     if now < EARLIEST:
         return _bad("clock", f"it says {now:%Y-%m-%d}", "set the clock, for example with NTP")
-    return _good("clock", f"{now:%Y-%m-%d %H:%M:%S}Z, timezone here {time.tzname[0]}")
+    return _good("clock", f"{now:%Y-%m-%d %H:%M:%S}Z, local timezone {time.tzname[0]}")
 
 
 def _settings() -> Finding:
@@ -93,7 +93,7 @@ def _settings() -> Finding:
     shown = ", ".join(sorted(names))
     parts = [str(path)] if path.is_file() else []
     parts += [f"environment: {shown}"] if shown else []
-    return _good("settings", "; ".join(parts) or "all as by default")
+    return _good("settings", "; ".join(parts) or "all defaults")
 
 
 def _data(settings: Settings) -> Finding:
@@ -102,9 +102,9 @@ def _data(settings: Settings) -> Finding:
         return _bad("data", f"{path} is not a folder", "remove it, or choose another --data")
     place = path if path.exists() else _existing(path)
     if not os.access(place, os.W_OK | os.X_OK):
-        return _bad("data", f"{place} cannot be written", f"chown or chmod {place}, or use --data")
+        return _bad("data", f"{place} is not writable", f"chown or chmod {place}, or use --data")
     if not path.exists():
-        return _good("data", f"{path} is not there yet and will be made")
+        return _good("data", f"{path} does not exist yet and will be created")
     return _good("data", str(path))
 
 
@@ -126,15 +126,15 @@ def _database(settings: Settings) -> Finding:
     url = settings.database_url
     file = Path(url.removeprefix("sqlite:///"))
     if url.startswith("sqlite:///") and not file.exists():
-        return _good("database", f"{file} is not there yet and will be made")
+        return _good("database", f"{file} does not exist yet and will be created")
     try:
         with contextlib.closing(wiring.open_database(url, SystemClock())) as database:
             pending = database.pending_migrations()
     except sqlite3.Error as error:
-        mend = "put a backup in its place; headway verify says more"
+        mend = "restore a backup; headway verify says more"
         return _bad("database", f"{file}: {error}", mend)
     except errors.Unavailable as error:
-        return _bad("database", error.detail, "start the database, or correct --db")
+        return _bad("database", error.detail, "start the database, or fix --db")
     if pending:
         return _bad("database", f"{len(pending)} migrations are pending", "headway migrate")
     return _good("database", "up to date")
@@ -142,12 +142,12 @@ def _database(settings: Settings) -> Finding:
 
 def _app(settings: Settings) -> Finding:
     if settings.app is None:
-        return _good("app", "none is set; commands need none")
+        return _good("app", "none is set; command jobs need none")
     try:
         app = wiring.load_app(settings.app)
     except Exception as error:
         detail = f"{settings.app} cannot be imported: {type(error).__name__}: {error}"
-        return _bad("app", detail, "mend the module, or start where it can be found")
+        return _bad("app", detail, "fix the module, or start where it can be found")
     names = ", ".join(sorted(app.handlers)) if app else ""
     return _good("app", f"{settings.app}: {names or 'no jobs'}")
 
@@ -156,17 +156,19 @@ def _plug_ins() -> Finding:
     found = plugins.load()
     if found.problems:
         told = "; ".join(f"kind {kind!r}: {why}" for kind, why in found.problems.items())
-        return _bad("plug-ins", told, "mend or uninstall the package")
+        return _bad("plug-ins", told, "fix or uninstall the package")
     return _good("plug-ins", ", ".join(sorted(found.checks)) or "none are installed")
 
 
 def _workspace(settings: Settings) -> Finding:
     root = Path(settings.workspace)
     if not root.is_dir():
-        return _bad("workspace", f"{root} is not a folder", "make it, or set --workspace")
+        return _bad("workspace", f"{root} is not a folder", "create it, or set --workspace")
     if Workspace(root).is_repository():
         return _good("workspace", f"{root.resolve()}, a git repository")
-    return _good("workspace", f"{root.resolve()}, no git repository: git artifacts are missing")
+    return _good(
+        "workspace", f"{root.resolve()}, not a git repository: git artifacts count as missing"
+    )
 
 
 def _server(session: Session, settings: Settings) -> Finding:
@@ -177,13 +179,15 @@ def _server(session: Session, settings: Settings) -> Finding:
             return _bad(
                 "server", f"{file} is left over from a crash", f"headway serve, or rm {file}"
             )
-        return _good("server", "none runs here; the database is used directly")
+        return _good("server", "none is running here; commands use the database directly")
     where = settings.url or (running.url if running else "")
     try:
         status = session.send(calls.get_scheduler_status())
     except errors.Unauthorized as error:
-        return _bad("server", f"{where}: {error.detail}", "give a token: --token or HEADWAY_TOKEN")
+        return _bad(
+            "server", f"{where}: {error.detail}", "pass a token with --token or HEADWAY_TOKEN"
+        )
     except errors.HeadwayError as error:
-        return _bad("server", error.detail, "start it with: headway serve, or correct --url")
-    at_work = "at work" if status.running else "but no worker is alive"
+        return _bad("server", error.detail, "start it with headway serve, or fix --url")
+    at_work = "and a worker is alive" if status.running else "but no worker is alive"
     return _good("server", f"{where} answers, {at_work}")

@@ -90,7 +90,7 @@ class Follower:
         detail = job.wait_reason.detail if job.wait_reason else None
         if detail is not None and detail != self._told:
             self._told = detail
-            self._session.screen.note(f"job {job.number} waits: {self._session.text(detail)}")
+            self._session.screen.note(f"job {job.number} is waiting: {self._session.text(detail)}")
 
 
 def ending(session: Session, job: Job) -> str:

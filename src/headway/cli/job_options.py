@@ -9,68 +9,88 @@ from headway.domain import errors
 
 Priority = Annotated[
     str | None,
-    typer.Option("--priority", "-p", metavar="N|NAME", help="-1000 to 1000, or low to urgent."),
+    typer.Option(
+        "--priority", "-p", metavar="N|NAME", help="-1000 to 1000, or low, normal, high, urgent."
+    ),
 ]
-Queue = Annotated[str | None, typer.Option("--queue", "-q", help="The queue it goes to.")]
+Queue = Annotated[str | None, typer.Option("--queue", "-q", help="Queue to put it in.")]
 After = Annotated[
     list[str] | None,
     typer.Option(
-        "--after", metavar="JOB[:POLICY]", help="Wait for a job; success, finished or failure."
+        "--after",
+        metavar="JOB[:POLICY]",
+        help="Start after this job; POLICY is success, finished or failure.",
     ),
 ]
 Needs = Annotated[
     list[str] | None,
-    typer.Option("--needs", metavar="ARTIFACT", help="Wait for file:PATH, git_branch:NAME, …"),
+    typer.Option(
+        "--needs", metavar="ARTIFACT", help="Artifact to wait for: file:PATH, git_branch:NAME, …"
+    ),
 ]
 Produces = Annotated[
-    list[str] | None, typer.Option("--produces", metavar="ARTIFACT", help="What it makes.")
+    list[str] | None,
+    typer.Option("--produces", metavar="ARTIFACT", help="Artifact that it produces."),
 ]
 PinnedHead = Annotated[
     str | None,
     typer.Option(
-        "--pinned-head", metavar="BRANCH@COMMIT", help="Wait while the branch is elsewhere."
+        "--pinned-head", metavar="BRANCH@COMMIT", help="Wait until the branch is at this commit."
     ),
 ]
 MissingProducer = Annotated[
     str | None,
     typer.Option(
-        "--missing-producer", metavar="block|wait", help="When nobody makes what it needs [block]."
+        "--missing-producer", metavar="block|wait", help="If no job produces what it needs [block]."
     ),
 ]
 Locks = Annotated[
     list[str] | None,
     typer.Option(
-        "--lock", metavar="KEY[:shared]", help="Held while it runs, exclusively or shared."
+        "--lock",
+        metavar="KEY[:shared]",
+        help="Lock to hold while it runs, exclusive unless :shared.",
     ),
 ]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="A word to find it by.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="Tag to find it by.")]
 Timeout = Annotated[
-    str | None, typer.Option("--timeout", metavar="SPAN", help="Stop it after 90s, 10m, 2h.")
+    str | None,
+    typer.Option("--timeout", metavar="SPAN", help="Stop it after this long, e.g. 90s, 10m, 2h."),
 ]
 Requires = Annotated[
-    list[str] | None, typer.Option("--requires", help="Only workers that can do this take it.")
+    list[str] | None, typer.Option("--requires", help="Run only on workers with this capability.")
 ]
-Cost = Annotated[int | None, typer.Option("--cost", help="Units of the limit `capacity`.")]
+Cost = Annotated[
+    int | None, typer.Option("--cost", help="Units of the limit `capacity` that it uses.")
+]
 Limits = Annotated[
-    list[str] | None, typer.Option("--limit", metavar="LIMIT[=N]", help="Units of a limit it uses.")
+    list[str] | None,
+    typer.Option(
+        "--limit", metavar="LIMIT[=N]", help="Limit that it uses, and how many units [1]."
+    ),
 ]
 
 Delay = Annotated[
-    str | None, typer.Option("--delay", metavar="SPAN", help="Not before 90s, 10m, 2h from now.")
+    str | None,
+    typer.Option(
+        "--delay", metavar="SPAN", help="Start no sooner than this from now, e.g. 90s, 10m, 2h."
+    ),
 ]
 At = Annotated[
-    str | None, typer.Option("--at", metavar="TIME", help="Not before 2030-01-31T18:30.")
+    str | None,
+    typer.Option("--at", metavar="TIME", help="Start no sooner than this, e.g. 2030-01-31T18:30."),
 ]
 UniqueKey = Annotated[
-    str | None, typer.Option("--unique-key", help="At most one active job has it.")
+    str | None, typer.Option("--unique-key", help="Allow only one active job with this key.")
 ]
 IdempotencyKey = Annotated[
-    str | None, typer.Option("--idempotency-key", help="The same submit twice makes one job.")
+    str | None,
+    typer.Option("--idempotency-key", help="Submitting twice with this key creates one job."),
 ]
-Retries = Annotated[int | None, typer.Option("--retries", help="How often it is tried again [3].")]
-Approval = Annotated[bool, typer.Option("--approval", help="A person must approve.")]
+Retries = Annotated[int | None, typer.Option("--retries", help="How many times to retry it [3].")]
+Approval = Annotated[bool, typer.Option("--approval", help="Wait until a person approves it.")]
 WebhookUrl = Annotated[
-    str | None, typer.Option("--webhook-url", metavar="URL", help="Who is told of its end.")
+    str | None, typer.Option("--webhook-url", metavar="URL", help="URL to notify when it ends.")
 ]
 
 
@@ -96,7 +116,7 @@ def moment(text: str, field: str = "at") -> datetime:
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
-        problem = f"cannot read {text!r}; write for example 2030-01-31T18:30 or 2030-01-31T18:30Z"
+        problem = f"cannot read {text!r}; write it like 2030-01-31T18:30 or 2030-01-31T18:30Z"
         raise errors.InvalidRequest(field, problem) from None
 
 

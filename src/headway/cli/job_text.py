@@ -87,7 +87,7 @@ def _outcome(session: Session, job: Job, run: Run | None) -> list[tuple[str, Cel
     whole = f"headway jobs result {job.number}" if shown != result else None
     return [
         ("result", shown),
-        ("the whole", whole),
+        ("full result", whole),
         ("error", run.error.strip() if run.error else None),
     ]
 
@@ -105,7 +105,7 @@ def _times(job: Job) -> list[tuple[str, Cell | None]]:
         ("started", words.when(job.started_at)),
         ("ended", words.when(job.finished_at)),
         ("took", words.span_of(job) if job.finished_at else None),
-        ("time-out", durations.show(job.timeout_s) if job.timeout_s else None),
+        ("timeout", durations.show(job.timeout_s) if job.timeout_s else None),
     ]
 
 

@@ -15,30 +15,33 @@ from headway.cli import options
 COMMANDS = {
     "serve": ("serving", "Run the scheduler, its worker and the HTTP server."),
     "worker": ("serving", "Run a worker for a server on this or another machine."),
-    "run": ("run", "Run a command as a job, show its output, exit with its code."),
+    "run": ("run", "Run a command as a job, show its output and exit with its code."),
     "submit": ("submit", "Submit a job, or a whole graph of jobs from a file."),
     "direct": ("direct", "Run a handler in the server's next slot and show its result."),
-    "why": ("why", "Say why a job is not running."),
-    "top": ("top", "Show what runs and what waits, redrawn in place."),
-    "pause": ("queue", "Start nothing more; what runs goes on."),
-    "resume": ("queue", "Lift a pause, or every pause."),
-    "gc": ("housekeeping", "Remove jobs that ended long ago, with runs, logs and events."),
+    "why": ("why", "Explain why a job is not running."),
+    "top": ("top", "Show running and waiting jobs, updated live."),
+    "pause": ("queue", "Start no new jobs; running jobs continue."),
+    "resume": ("queue", "Lift one pause, or all of them."),
+    "gc": ("housekeeping", "Remove jobs that ended long ago, with their runs, logs and events."),
     "backup": ("housekeeping", "Copy the database to a file while it is in use."),
-    "verify": ("housekeeping", "Check the database and the scheduler's own rules."),
-    "migrate": ("housekeeping", "Bring the database up to date, or carry a store over."),
-    "doctor": ("doctor", "Say what is wrong with a set-up and how to mend it."),
+    "verify": ("housekeeping", "Check that the database is intact and consistent."),
+    "migrate": (
+        "housekeeping",
+        "Bring the database up to date, or copy it to another one.",
+    ),
+    "doctor": ("doctor", "Diagnose the setup and suggest fixes."),
 }
 
 GROUPS = {
-    "jobs": "Look at jobs and change them.",
-    "runs": "Look at single executions and their output.",
-    "templates": "Defaults that many jobs share.",
-    "schedules": "Jobs that are made by the clock.",
-    "groups": "Jobs that belong together.",
-    "webhooks": "Who is told when jobs end.",
-    "workers": "Who does the work.",
-    "limits": "How much may run at once.",
-    "tokens": "Who may ask for what.",
+    "jobs": "View and change jobs.",
+    "runs": "View single executions and their output.",
+    "templates": "Manage templates: defaults that many jobs share.",
+    "schedules": "Manage schedules: jobs created at set times.",
+    "groups": "Manage groups: jobs that belong together.",
+    "webhooks": "Manage webhooks: endpoints that are notified when jobs end.",
+    "workers": "View the workers.",
+    "limits": "Manage limits: how much may run at once.",
+    "tokens": "Manage API tokens.",
 }
 
 
@@ -64,7 +67,7 @@ class LazyGroup(TyperGroup):
         """The list of commands, from their names alone."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-        with formatter.section("Groups of commands"):
+        with formatter.section("Command groups"):
             formatter.write_dl(list(GROUPS.items()))
 
 
@@ -100,13 +103,16 @@ def root(
     url: options.Url = None,
     token: options.Token = None,
     version: Annotated[  # noqa: ARG001  (its callback answers)
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """One durable job scheduler.
+    """A durable job scheduler.
 
-    It talks to the server that is configured or found, and otherwise straight to the database in
-    ./.headway.
+    Commands talk to the server that is configured or found, and otherwise directly to the database
+    in ./.headway.
     """
     ctx.obj = {"json": json or None, "data": data, "db": db, "url": url, "token": token}
 

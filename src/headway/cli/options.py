@@ -13,7 +13,7 @@ Words = ParamSpec("Words")
 
 INTERRUPTED = 130
 
-Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data = Annotated[
     str | None,
     typer.Option("--data", metavar="DIR", help="Data directory [HEADWAY_DATA, ./.headway]."),
@@ -22,17 +22,17 @@ Db = Annotated[
     str | None,
     typer.Option("--db", metavar="URL", help="sqlite:///FILE or postgresql://… [HEADWAY_DB]."),
 ]
-Url = Annotated[
-    str | None, typer.Option("--url", metavar="URL", help="The server to ask [HEADWAY_URL].")
-]
+Url = Annotated[str | None, typer.Option("--url", metavar="URL", help="Server URL [HEADWAY_URL].")]
 Token = Annotated[
-    str | None, typer.Option("--token", metavar="TOKEN", help="Who you are [HEADWAY_TOKEN].")
+    str | None, typer.Option("--token", metavar="TOKEN", help="API token [HEADWAY_TOKEN].")
 ]
 
 COMMON: dict[str, Any] = {"json": Json, "data": Data, "db": Db, "url": Url, "token": Token}
 
-Job = Annotated[str, typer.Argument(metavar="JOB", help="Its number or id.", show_default=False)]
-Jobs = Annotated[list[str], typer.Argument(metavar="JOB...", help="Numbers or ids, first to last.")]
+Job = Annotated[str, typer.Argument(metavar="JOB", help="Job number or id.", show_default=False)]
+Jobs = Annotated[
+    list[str], typer.Argument(metavar="JOB...", help="Job numbers or ids, first to last.")
+]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many to show.")]
 
 
@@ -84,7 +84,7 @@ def _name_value(parameter: inspect.Parameter) -> None:
     kind, *more = get_args(parameter.annotation) or (None,)
     for one in more:
         if isinstance(one, OptionInfo) and one.metavar is None and kind is not bool:
-            one.metavar = "N" if {int, float} & {kind, *get_args(kind)} else "WORD"
+            one.metavar = "N" if {int, float} & {kind, *get_args(kind)} else "TEXT"
 
 
 def _with_session(function: Callable[..., None]) -> Callable[..., None]:

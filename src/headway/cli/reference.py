@@ -13,17 +13,17 @@ HEAD = """# The command line
 Written by `python -m headway.cli.reference` from the commands themselves.
 
 Every command takes `--json`, `--data DIR`, `--db URL`, `--url URL` and `--token TOKEN`, before or
-after its name. It talks to the server that is configured or found, and otherwise straight to the
-database. With `--json` the answer is JSON on standard output, and what goes wrong is JSON on
+after its name. It talks to the server that is configured or found, and otherwise directly to the
+database. With `--json` it prints its answer as JSON on standard output, and errors as JSON on
 standard error.
 
 | Exit code | Meaning |
 |---|---|
-| 0 | it worked |
-| 1 | it failed |
-| 2 | it was asked wrongly |
-| 3 | there is no such thing |
-| 4 | it cannot be done in this state |
+| 0 | success |
+| 1 | failure |
+| 2 | wrong usage |
+| 3 | not found |
+| 4 | conflict: not possible in the current state |
 | 10 | the job is blocked |
 | 130 | interrupted |
 

@@ -90,14 +90,14 @@ def _announce(settings: Settings, url: str, server: Server, other: Any, json: bo
         facts = {"url": url, "pid": os.getpid(), "data": settings.data, "dashboard": link}
         print(msgspec.json.encode(facts).decode(), flush=True)
         return
-    print(f"Headway listens on {url}, data in {settings.data}, {_slots(settings)}.")
+    print(f"Headway is listening on {url}, data in {settings.data}, {_slots(settings)}.")
     if other is not None:
         print(
-            f"Another server ({other.url}, pid {other.pid}) shares this data: "
-            "both do the work, server.json stays its own."
+            f"Another server ({other.url}, pid {other.pid}) uses the same data. "
+            "Both run jobs; server.json still points to it."
         )
-    print(f"Dashboard (opens once): {link}")
-    print("Ctrl-C stops it after running jobs have ended.", flush=True)
+    print(f"Dashboard (one-time link): {link}")
+    print("Press Ctrl-C to stop. Running jobs get time to finish.", flush=True)
 
 
 def _refuse_open_door(settings: Settings, scheduler: Scheduler) -> None:
@@ -108,8 +108,8 @@ def _refuse_open_door(settings: Settings, scheduler: Scheduler) -> None:
     if not known:
         raise errors.InvalidRequest(
             "host",
-            f"to listen on {settings.host} needs tokens, and there are none yet:"
-            " make one with `headway tokens create NAME --role admin`",
+            f"listening on {settings.host} requires a token;"
+            " create one with `headway tokens create NAME --role admin`",
         )
 
 
@@ -158,11 +158,11 @@ def _until_signal(worker: Worker, settings: Settings) -> None:
     worker.start()
     print(
         f"Worker for {settings.url} with {_slots(settings)}. "
-        "Ctrl-C stops it after running jobs have ended.",
+        "Press Ctrl-C to stop. Running jobs get time to finish.",
         flush=True,
     )
     # The system may hand a signal to another thread, which does not wake this one from its sleep.
     while not asked.wait(1.0):
         pass
     if not worker.stop(settings.grace_s):
-        print("Some jobs did not end in time; their leases will expire.", file=sys.stderr)
+        print("Some jobs did not finish in time; their leases will expire.", file=sys.stderr)

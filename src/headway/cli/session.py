@@ -87,7 +87,8 @@ class Session:
 
         if self.settings.url:
             raise errors.InvalidRequest(
-                "url", "this works on the database itself: run it where the data is, without --url"
+                "url",
+                "this works on the database itself; run it where the data is, without --url",
             )
         self.client = wiring.local_client(self.settings)
         transport = self.client.transport
@@ -154,4 +155,4 @@ class Session:
 def _sentence(error: sqlite3.Error | OSError) -> str:
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
-    return f"{error}; headway doctor may know more"
+    return f"{error}; try headway doctor"

@@ -43,7 +43,7 @@ def _since(job: Job, why: Why) -> str:
     if why.status is states.RUNNING and job.started_at is not None:
         return f", for {words.age(job.started_at)}"
     if job.finished_at is not None:
-        return f", since {words.age(job.finished_at)}"
+        return f", ended {words.age(job.finished_at)} ago"
     return f", submitted {words.age(job.created_at)} ago"
 
 

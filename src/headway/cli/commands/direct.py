@@ -20,16 +20,18 @@ app = commands()
 )
 def direct(
     session: "Session",
-    job_type: Annotated[str, typer.Argument(metavar="TYPE", help="The job type.")],
+    job_type: Annotated[str, typer.Argument(metavar="TYPE", help="Job type.")],
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="KEY=VALUE", help="Params. A value that is JSON is read as such."),
+        typer.Argument(
+            metavar="KEY=VALUE", help="Params; a value that is valid JSON is read as JSON."
+        ),
     ] = None,
     params: Annotated[
-        str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
+        str | None, typer.Option("--params", metavar="JSON", help="All params as one object.")
     ] = None,
     timeout: Annotated[
-        str, typer.Option("--timeout", metavar="SPAN", help="How long to wait for the slot.")
+        str, typer.Option("--timeout", metavar="SPAN", help="How long to wait for a slot.")
     ] = "5m",
 ) -> None:
     """Run a handler in the server's next slot and show its result."""

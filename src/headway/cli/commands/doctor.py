@@ -14,7 +14,7 @@ app = commands()
 
 @command(app, "doctor", "headway doctor", "headway doctor --json")
 def doctor(session: "Session") -> None:
-    """Say what is wrong with a set-up and how to mend it."""
+    """Diagnose the setup and suggest fixes."""
     from headway.cli import checkup
     from headway.cli.screen import Styled, clean
 
@@ -26,9 +26,9 @@ def doctor(session: "Session") -> None:
             sign = Styled("ok     ", "green") if one.ok else Styled("problem", "red")
             session.screen.line(sign, f"  {one.subject:<11}  {clean(one.detail)}")
             if one.mend:
-                session.screen.line(" " * 22, f"to mend: {one.mend}")
+                session.screen.line(" " * 22, f"fix: {one.mend}")
         count = "1 problem" if len(ill) == 1 else f"{len(ill)} problems"
-        session.screen.line(count if ill else "Everything is well")
+        session.screen.line(count if ill else "No problems found")
 
     session.show({"ok": not ill, "findings": findings}, render)
     if ill:

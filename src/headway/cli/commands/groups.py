@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 app = commands()
 
-GroupId = Annotated[str, typer.Argument(metavar="GROUP", help="Its id.", show_default=False)]
+GroupId = Annotated[str, typer.Argument(metavar="GROUP", help="Group id.", show_default=False)]
 
 
 @command(app, "list", "headway groups list")
 def list_groups(session: "Session", limit: options.Limit = 20) -> None:
-    """Groups, newest first."""
+    """List groups, newest first."""
     from headway.api.operation import Page
     from headway.cli import words
     from headway.cli.screen import Column
@@ -48,7 +48,7 @@ def list_groups(session: "Session", limit: options.Limit = 20) -> None:
 
 @command(app, "show", "headway groups show GROUP")
 def show(session: "Session", group: GroupId) -> None:
-    """One group with its members."""
+    """Show one group and its members."""
     from headway.client import calls
 
     _sheet(session, session.send(calls.get_group(group)))
@@ -73,7 +73,10 @@ def show(session: "Session", group: GroupId) -> None:
 def create(
     session: "Session",
     file: Annotated[
-        Path, typer.Option("--file", "-f", metavar="FILE", help="TOML or JSON; - reads JSON.")
+        Path,
+        typer.Option(
+            "--file", "-f", metavar="FILE", help="TOML or JSON file; - reads JSON from stdin."
+        ),
     ],
 ) -> None:
     """Submit jobs as a group, all or nothing."""
@@ -90,8 +93,8 @@ def create(
 def cancel(
     session: "Session",
     group: GroupId,
-    force: Annotated[bool, typer.Option("--force", help="Stop running members too.")] = False,
-    reason: Annotated[str | None, typer.Option("--reason", "-r", help="Why; it is kept.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Also stop running members.")] = False,
+    reason: Annotated[str | None, typer.Option("--reason", "-r", help="Reason to record.")] = None,
 ) -> None:
     """Cancel every member that has not ended."""
     from headway.client import calls
@@ -101,7 +104,7 @@ def cancel(
 
 @command(app, "reorder", "headway groups reorder GROUP 9 7 8")
 def reorder(session: "Session", group: GroupId, order: options.Jobs) -> None:
-    """Put the members that have not started into another order; name each of them."""
+    """Reorder the members that have not started; list all of them."""
     from headway.client import calls
 
     _sheet(session, session.send(calls.reorder_group(group, order)))
@@ -118,7 +121,7 @@ def _sheet(session: "Session", group: "Group") -> None:
                 ("name", group.name),
                 ("status", words.status(group.status)),
                 ("mode", f"{group.mode.value}, on failure {group.on_failure.value}"),
-                ("made", words.when(group.created_at)),
+                ("created", words.when(group.created_at)),
             ]
         )
         rows: list[list[Cell]] = [

@@ -17,10 +17,10 @@ app = commands()
 def gc(
     session: "Session",
     older_than: Annotated[
-        str, typer.Option("--older-than", metavar="SPAN", help="1s to 30d and more.")
+        str, typer.Option("--older-than", metavar="SPAN", help="Age, e.g. 12h or 30d.")
     ] = "7d",
 ) -> None:
-    """Remove jobs that ended long ago, with runs, logs and events."""
+    """Remove jobs that ended long ago, with their runs, logs and events."""
     collect(session, older_than)
 
 
@@ -40,7 +40,7 @@ def collect(session: "Session", older_than: str) -> None:
         done,
         lambda: session.screen.line(
             f"Removed {done.jobs} jobs, {done.runs} runs and {done.records} other records "
-            f"from more than {older_than} ago"
+            f"older than {older_than}"
         ),
     )
 
@@ -48,18 +48,18 @@ def collect(session: "Session", older_than: str) -> None:
 @command(app, "backup", "headway backup /backups/headway.db")
 def backup(
     session: "Session",
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to copy to.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Copy the database to a file while it is in use."""
     from headway.cli.bar import Bar
     from headway.domain import errors
 
     if file.exists() and not force:
-        raise errors.Conflict(f"{file} is there already; use --force to replace it")
+        raise errors.Conflict(f"{file} already exists; use --force to replace it")
     scheduler = session.open_scheduler()
     if _is_in_use(file, session.settings.database_url):
-        raise errors.Conflict(f"{file} is the database itself; a server would go on without it")
+        raise errors.Conflict(f"{file} is the database itself; choose another file")
     # The copy is made beside the target, so that a good old backup is never half overwritten.
     partial = file.with_name(f"{file.name}.partial")
     partial.unlink(missing_ok=True)
@@ -87,7 +87,7 @@ def _is_in_use(file: Path, database_url: str) -> bool:
 
 @command(app, "verify", "headway verify")
 def verify(session: "Session") -> None:
-    """Check the database and the scheduler's own rules."""
+    """Check that the database is intact and consistent."""
     from headway.scheduler import verify as verifying
 
     problems = verifying.verify(session.open_scheduler())
@@ -96,7 +96,7 @@ def verify(session: "Session") -> None:
         for problem in problems:
             session.screen.line(problem)
         count = len(problems)
-        session.screen.line(f"{count} problems" if problems else "Everything is as it must be")
+        session.screen.line(f"{count} problems" if problems else "No problems found")
 
     session.show({"ok": not problems, "problems": problems}, render)
     if problems:
@@ -114,13 +114,13 @@ def migrate(
     session: "Session",
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="URL", help="Carry a whole store over."),
+        typer.Option("--from", metavar="URL", help="Copy everything from this database …"),
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--to", metavar="URL", help="To this empty database.")
+        str | None, typer.Option("--to", metavar="URL", help="… to this one, which must be empty.")
     ] = None,
 ) -> None:
-    """Bring the database up to date, or carry a store over."""
+    """Bring the database up to date, or copy it to another one."""
     if source is not None or target is not None:
         return _move(session, source, target)
     return _migrate(session)
@@ -152,7 +152,7 @@ def _move(session: "Session", source: str | None, target: str | None) -> None:
         for table, count in counts.items():
             if count:
                 session.screen.line(f"{count:>10,}  {table}")
-        session.screen.line("Everything is there. Start the server with --db and the new URL.")
+        session.screen.line("Everything is copied. Start the server with --db and the new URL.")
 
     session.show({"copied": counts}, render)
 

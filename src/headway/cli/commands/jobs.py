@@ -26,17 +26,17 @@ MOST_COUNTED = 200
 )
 def list_jobs(
     session: "Session",
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Ended jobs too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Include ended jobs.")] = False,
     status: Annotated[
         str | None,
-        typer.Option("--status", help="Status words with commas between; active, ended."),
+        typer.Option("--status", help="Comma-separated statuses; also active, ended."),
     ] = None,
-    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Of this queue.")] = None,
-    job_type: Annotated[str | None, typer.Option("--type", "-t", help="Of this type.")] = None,
-    tag: Annotated[str | None, typer.Option("--tag", help="With this tag.")] = None,
+    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Only in this queue.")] = None,
+    job_type: Annotated[str | None, typer.Option("--type", "-t", help="Only of this type.")] = None,
+    tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.")] = None,
     limit: options.Limit = 50,
 ) -> None:
-    """Jobs, newest first; ended ones only with --all or --status."""
+    """List jobs, newest first; ended ones only with --all or --status."""
     from headway.api.jobs import JobQuery
     from headway.api.operation import Page
     from headway.cli import job_text
@@ -52,7 +52,7 @@ def list_jobs(
         else:
             session.screen.line("No jobs" if everything or status else "No active jobs")
         if more:
-            session.screen.line(f"There are more, use --limit {limit * 4}")
+            session.screen.line(f"There are more; use --limit {limit * 4}")
         if shown == "active":
             _say_hidden(session, query)
 
@@ -79,7 +79,7 @@ def _say_hidden(session: "Session", query: "JobQuery") -> None:
 
 @command(app, "show", "headway jobs show 7")
 def show(session: "Session", job: options.Job) -> None:
-    """Everything about one job."""
+    """Show everything about one job."""
     from headway.cli import job_text
     from headway.client import calls
 
@@ -94,7 +94,7 @@ def show(session: "Session", job: options.Job) -> None:
 
 @command(app, "result", "headway jobs result 7", "headway jobs result 7 | jq .title")
 def result(session: "Session", job: options.Job) -> None:
-    """What a job that ended came to, in JSON; its last retry counts."""
+    """Show the result of an ended job as JSON; its last retry counts."""
     from headway.cli import words
     from headway.client import calls
 
@@ -108,9 +108,9 @@ def result(session: "Session", job: options.Job) -> None:
 @command(app, "status", "headway jobs status", "headway jobs status 7")
 def status(
     session: "Session",
-    job: Annotated[str | None, typer.Argument(metavar="JOB", help="Its number or id.")] = None,
+    job: Annotated[str | None, typer.Argument(metavar="JOB", help="Job number or id.")] = None,
 ) -> None:
-    """The status of one job in a word, or the whole at a glance."""
+    """Show the status of one job, or an overview of all."""
     from headway.cli import top_text, words
     from headway.client import calls
 
@@ -134,15 +134,15 @@ def status(
 )
 def schedule(
     session: "Session",
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Ended jobs too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Include ended jobs.")] = False,
     job: Annotated[
-        str | None, typer.Option("--job", metavar="JOB", help="Only what is around this job.")
+        str | None, typer.Option("--job", metavar="JOB", help="Only this job and its neighbours.")
     ] = None,
     format_: Annotated[
-        str, typer.Option("--format", metavar="dag|json", help="A drawing, or the data.")
+        str, typer.Option("--format", metavar="dag|json", help="Drawing, or data.")
     ] = "dag",
     max_depth: Annotated[
-        int, typer.Option("--max-depth", min=0, max=100, help="How far the drawing goes.")
+        int, typer.Option("--max-depth", min=0, max=100, help="How many levels to draw.")
     ] = 3,
 ) -> None:
     """Draw what is waiting on what."""
@@ -162,7 +162,7 @@ def schedule(
 
 @command(app, "events", "headway jobs events 7")
 def events(session: "Session", job: options.Job) -> None:
-    """A job's history, oldest first."""
+    """Show a job's history, oldest first."""
     from headway.api.operation import Page
     from headway.cli import event_text
     from headway.client import calls
@@ -175,7 +175,7 @@ def events(session: "Session", job: options.Job) -> None:
 def gc(
     session: "Session",
     older_than: Annotated[
-        str, typer.Option("--older-than", metavar="SPAN", help="1s to 30d and more.")
+        str, typer.Option("--older-than", metavar="SPAN", help="Age, e.g. 12h or 30d.")
     ] = "7d",
 ) -> None:
     """Remove jobs that ended long ago; the same as `headway gc`."""

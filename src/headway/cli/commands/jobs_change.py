@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from headway.cli.session import Session
     from headway.domain.jobs import Job
 
-Reason = Annotated[str | None, typer.Option("--reason", "-r", help="Why; it is kept.")]
+Reason = Annotated[str | None, typer.Option("--reason", "-r", help="Reason to record.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -34,10 +34,10 @@ def register(app: typer.Typer) -> None:
 def cancel(
     session: "Session",
     job: options.Job,
-    force: Annotated[bool, typer.Option("--force", help="Stop it even while it runs.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Stop it even if it is running.")] = False,
     reason: Reason = None,
 ) -> None:
-    """Cancel a job; a running one is asked, or with --force stopped."""
+    """Cancel a job; a running one is asked to stop, or made to with --force."""
     from headway.client import calls
 
     _say(session, session.send(calls.cancel_job(job, reason=reason, force=force)))
@@ -48,7 +48,7 @@ def retry(
     job: options.Job,
     force: Annotated[bool, typer.Option("--force", help="Even if it succeeded.")] = False,
 ) -> None:
-    """Start a job and all that follows it afresh."""
+    """Rerun a job and everything downstream of it."""
     from headway.client import calls
 
     report = session.send(calls.retry_job(job, force=force))
@@ -60,25 +60,25 @@ def retry(
         report,
         lambda: session.screen.facts(
             [
-                ("asked for", session.number(report.requested_job)),
-                ("starts at", session.number(report.retry_root)),
+                ("requested", session.number(report.requested_job)),
+                ("starts from", session.number(report.retry_root)),
                 ("kept", names(report.last_successful_point)),
                 ("reset", names(report.reset)),
-                ("may start now", names(report.restarted)),
+                ("can start now", names(report.restarted)),
             ]
         ),
     )
 
 
 def approve(session: "Session", job: options.Job, reason: Reason = None) -> None:
-    """Agree that a job may start."""
+    """Approve a job, so that it may start."""
     from headway.client import calls
 
     _say(session, session.send(calls.approve_job(job, reason)))
 
 
 def reject(session: "Session", job: options.Job, reason: Reason = None) -> None:
-    """Refuse that a job starts; it ends there and then."""
+    """Reject a job; it ends at once."""
     from headway.client import calls
 
     _say(session, session.send(calls.reject_job(job, reason)))
@@ -88,20 +88,23 @@ def change(
     session: "Session",
     job: options.Job,
     pairs: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="The new params.")
+        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="New params.")
     ] = None,
     params: Annotated[
-        str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
+        str | None, typer.Option("--params", metavar="JSON", help="All params as one object.")
     ] = None,
     priority: Annotated[
-        str | None, typer.Option("--priority", "-p", metavar="N|NAME", help="Its new priority.")
+        str | None, typer.Option("--priority", "-p", metavar="N|NAME", help="New priority.")
     ] = None,
     at: Annotated[
-        str | None, typer.Option("--at", metavar="TIME", help="Not before 2030-01-31T18:30.")
+        str | None,
+        typer.Option(
+            "--at", metavar="TIME", help="Start no sooner than this, e.g. 2030-01-31T18:30."
+        ),
     ] = None,
-    now: Annotated[bool, typer.Option("--now", help="No longer wait for a time.")] = False,
+    now: Annotated[bool, typer.Option("--now", help="Do not wait for its start time.")] = False,
 ) -> None:
-    """Change params, priority or time of a job that no worker has taken."""
+    """Change the params, priority or start time of a job that no worker has taken."""
     from headway.cli import job_options, values
     from headway.client import calls
     from headway.domain.requests import JobPatch
@@ -120,14 +123,16 @@ def move(
     session: "Session",
     job: options.Job,
     before: Annotated[
-        str | None, typer.Option("--before", metavar="JOB", help="Go before it.")
+        str | None, typer.Option("--before", metavar="JOB", help="Put it before this job.")
     ] = None,
     after: Annotated[
-        str | None, typer.Option("--after", metavar="JOB", help="Go after it.")
+        str | None, typer.Option("--after", metavar="JOB", help="Put it after this job.")
     ] = None,
-    to: Annotated[int | None, typer.Option("--to", metavar="N", help="Its place, from 1.")] = None,
+    to: Annotated[
+        int | None, typer.Option("--to", metavar="N", help="New place, counted from 1.")
+    ] = None,
 ) -> None:
-    """Give a waiting job another place among those of its priority."""
+    """Move a waiting job within its priority."""
     from headway.client import calls
 
     call = calls.move_job(job, before=before, after=after, queue_position=to)
@@ -137,19 +142,19 @@ def move(
 
 
 def reorder(session: "Session", order: options.Jobs) -> None:
-    """Put waiting jobs into this order, in the places they have now."""
+    """Reorder waiting jobs among the places that they have now."""
     from headway.client import calls
 
     page = session.send(calls.reorder_queue(order))
     names = ", ".join(str(job.number) for job in page.items)
-    session.show(page, lambda: session.screen.line(f"In this order now: {names}"))
+    session.show(page, lambda: session.screen.line(f"New order: {names}"))
 
 
 def _say(session: "Session", job: "Job") -> None:
     from headway.cli import words
 
     reason = f": {session.text(job.wait_reason.detail)}" if job.wait_reason else ""
-    asked = ", asked to end" if job.cancel_requested and job.finished_at is None else ""
+    asked = ", asked to stop" if job.cancel_requested and job.finished_at is None else ""
     session.show(
         job,
         lambda: session.screen.line(

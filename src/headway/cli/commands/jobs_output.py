@@ -23,12 +23,16 @@ def tail(
     session: "Session",
     job: options.Job,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Wait for it and go on until it ends.")
+        bool, typer.Option("--follow", "-f", help="Wait for it and follow it until it ends.")
     ] = False,
-    stderr: Annotated[bool, typer.Option("--stderr", help="What it said on stderr.")] = False,
-    lines: Annotated[int, typer.Option("-n", "--lines", min=0, max=100_000, help="How many.")] = 20,
+    stderr: Annotated[
+        bool, typer.Option("--stderr", help="Show stderr instead of stdout.")
+    ] = False,
+    lines: Annotated[
+        int, typer.Option("-n", "--lines", min=0, max=100_000, help="How many lines.")
+    ] = 20,
 ) -> None:
-    """The last lines of a job's output."""
+    """Show the last lines of a job's output."""
     from headway.client import calls
     from headway.domain import errors
 
@@ -37,7 +41,7 @@ def tail(
     if follow and found.started_at is None:
         _follow_from_the_start(session, found, stream)
     elif found.run_id is None:
-        raise errors.Conflict(f"job {found.number} has not run yet, it is {found.status.lower()}")
+        raise errors.Conflict(f"job {found.number} has not run yet; it is {found.status.lower()}")
     else:
         copy_log(session, found.run_id, stream, follow=follow, lines=lines)
 
@@ -82,5 +86,5 @@ def attach(session: "Session", job: options.Job) -> None:
     else:
         session.screen.note(follow.ending(session, ended))
         if ended.retry_state == "scheduled" and ended.status in states.RETRYABLE:
-            session.screen.note("it is tried again: headway jobs list")
+            session.screen.note("it will be retried; see: headway jobs list")
     raise typer.Exit(words.ending(ended))

@@ -22,7 +22,7 @@ Name = Annotated[
 
 @command(app, "list", "headway limits list")
 def list_limits(session: "Session") -> None:
-    """Every limit with what is used of it."""
+    """List limits and how much of each is in use."""
     from headway.client import calls
 
     page = session.send(calls.list_limits())
@@ -39,13 +39,14 @@ def set_limit(
     session: "Session",
     name: Name,
     size: Annotated[
-        int | None, typer.Argument(metavar="SIZE", help="How much may be used at once.")
+        int | None, typer.Argument(metavar="SIZE", help="How much may be in use at once.")
     ] = None,
     rate: Annotated[
-        str | None, typer.Option("--rate", metavar="60/min", help="How much may start in a while.")
+        str | None,
+        typer.Option("--rate", metavar="60/min", help="How much may start per time window."),
     ] = None,
 ) -> None:
-    """Define a limit or change it."""
+    """Define or change a limit."""
     from headway.client import calls
 
     limit = session.send(calls.put_limit(name, size=size, rate=rate))
@@ -54,11 +55,11 @@ def set_limit(
 
 @command(app, "remove", "headway limits remove type:story")
 def remove(session: "Session", name: Name) -> None:
-    """Forget a limit that no active job names."""
+    """Remove a limit that no active job names."""
     from headway.client import calls
 
     limit = session.send(calls.delete_limit(name))
-    session.show(limit, lambda: session.screen.line(f"Limit {limit.name} is gone"))
+    session.show(limit, lambda: session.screen.line(f"Removed limit {limit.name}"))
 
 
 def _table(session: "Session", limits: "list[LimitView]") -> None:

@@ -18,7 +18,7 @@ Type = Annotated[str | None, typer.Option("--type", "-t", help="Only this job ty
 
 @command(app, "pause", "headway pause", "headway pause --queue gpu")
 def pause(session: "Session", queue: Queue = None, job_type: Type = None) -> None:
-    """Start nothing more; what runs goes on."""
+    """Start no new jobs; running jobs continue."""
     from headway.client import calls
 
     _say(session, session.send(calls.pause_queue(queue, job_type)))
@@ -26,7 +26,7 @@ def pause(session: "Session", queue: Queue = None, job_type: Type = None) -> Non
 
 @command(app, "resume", "headway resume", "headway resume --queue gpu")
 def resume(session: "Session", queue: Queue = None, job_type: Type = None) -> None:
-    """Lift a pause, or every pause."""
+    """Lift one pause, or all of them."""
     from headway.client import calls
 
     _say(session, session.send(calls.resume_queue(queue, job_type)))
@@ -37,7 +37,7 @@ def _say(session: "Session", status: "QueueStatus") -> None:
 
     def render() -> None:
         if not status.paused:
-            session.screen.line(f"Nothing is paused, {status.length} waiting")
+            session.screen.line(f"Nothing is paused; {status.length} waiting")
         for one in status.paused:
             what = f"queue {one.queue}" if one.queue else f"job type {one.job_type}"
             name = what if one.queue or one.job_type else "everything"

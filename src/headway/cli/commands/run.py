@@ -30,9 +30,7 @@ GRACE_S = 15.0
 )
 def run(
     session: "Session",
-    argv: Annotated[
-        list[str], typer.Argument(metavar="CMD...", help="The program and its arguments.")
-    ],
+    argv: Annotated[list[str], typer.Argument(metavar="CMD...", help="Program and its arguments.")],
     priority: given.Priority = None,
     queue: given.Queue = None,
     after: given.After = None,
@@ -42,7 +40,7 @@ def run(
     tag: given.Tags = None,
     timeout: given.Timeout = None,
 ) -> None:
-    """Run a command as a job, show its output, exit with its code."""
+    """Run a command as a job, show its output and exit with its code."""
     chosen = given.chosen(
         priority=priority,
         queue=queue,

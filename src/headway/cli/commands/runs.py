@@ -14,19 +14,21 @@ if TYPE_CHECKING:
 
 app = commands()
 
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id.", show_default=False)]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id.", show_default=False)]
 
 
 @command(app, "list", "headway runs list --status failed", "headway runs list --job 7")
 def list_runs(
     session: "Session",
-    job: Annotated[str | None, typer.Option("--job", metavar="JOB", help="Of this job.")] = None,
+    job: Annotated[
+        str | None, typer.Option("--job", metavar="JOB", help="Only of this job.")
+    ] = None,
     status: Annotated[
         str | None, typer.Option("--status", help="completed, failed, skipped, running.")
     ] = None,
     limit: options.Limit = 20,
 ) -> None:
-    """Executions, newest first."""
+    """List executions, newest first."""
     from headway.api.operation import Page
     from headway.api.runs import RunQuery
     from headway.cli.screen import Column
@@ -58,7 +60,7 @@ def _row(session: "Session", run: "Run") -> "list[Cell]":
 
 @command(app, "show", "headway runs show RUN")
 def show(session: "Session", run: RunId) -> None:
-    """Everything about one execution."""
+    """Show everything about one execution."""
     from headway.cli import job_text, words
     from headway.client import calls
 
@@ -90,27 +92,31 @@ def retry(
     session: "Session",
     run: RunId,
     priority: Annotated[
-        str | None, typer.Option("--priority", "-p", metavar="N|NAME", help="Another priority.")
+        str | None, typer.Option("--priority", "-p", metavar="N|NAME", help="New priority.")
     ] = None,
 ) -> None:
-    """Try a failed run again as a new job with the same params."""
+    """Retry a failed run as a new job with the same params."""
     from headway.client import calls
 
     job = session.send(calls.retry_run(run, priority))
-    session.show(job, lambda: session.screen.line(f"Job {job.number} tries it again"))
+    session.show(job, lambda: session.screen.line(f"Created job {job.number}"))
 
 
 @command(app, "logs", "headway runs logs RUN", "headway runs logs RUN --stderr --follow")
 def logs(
     session: "Session",
     run: RunId,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until it ends.")] = False,
-    stderr: Annotated[bool, typer.Option("--stderr", help="What it said on stderr.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Keep following until it ends.")
+    ] = False,
+    stderr: Annotated[
+        bool, typer.Option("--stderr", help="Show stderr instead of stdout.")
+    ] = False,
     lines: Annotated[
         int | None, typer.Option("-n", "--lines", min=0, max=100_000, help="Only the last lines.")
     ] = None,
 ) -> None:
-    """The output of one execution."""
+    """Show the output of one execution."""
     from headway.cli.commands.jobs_output import copy_log
     from headway.client import calls
 

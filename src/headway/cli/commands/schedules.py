@@ -14,38 +14,46 @@ if TYPE_CHECKING:
 app = commands()
 
 Name = Annotated[
-    str, typer.Argument(metavar="SCHEDULE", help="Its name or id.", show_default=False)
+    str, typer.Argument(metavar="SCHEDULE", help="Schedule name or id.", show_default=False)
 ]
 
 Pairs = Annotated[
     list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Params of its jobs.")
 ]
 Params = Annotated[
-    str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
+    str | None, typer.Option("--params", metavar="JSON", help="All params as one object.")
 ]
 Cron = Annotated[
-    str | None, typer.Option("--cron", metavar="FIELDS", help="'0 3 * * *' or @daily.")
+    str | None,
+    typer.Option("--cron", metavar="FIELDS", help="Cron expression, e.g. '0 3 * * *' or @daily."),
 ]
-Every = Annotated[str | None, typer.Option("--every", metavar="SPAN", help="90s, 15m, 1d.")]
-At = Annotated[str | None, typer.Option("--at", metavar="TIME", help="Once.")]
+Every = Annotated[
+    str | None, typer.Option("--every", metavar="SPAN", help="Interval, e.g. 90s, 15m, 1d.")
+]
+At = Annotated[
+    str | None, typer.Option("--at", metavar="TIME", help="Fire once, e.g. at 2030-01-31T18:30.")
+]
 Timezone = Annotated[
-    str | None, typer.Option("--timezone", metavar="ZONE", help="For --cron [UTC].")
+    str | None, typer.Option("--timezone", metavar="ZONE", help="Timezone of --cron [UTC].")
 ]
 Priority = Annotated[
-    str | None, typer.Option("--priority", "-p", metavar="N|NAME", help="Of its jobs.")
+    str | None, typer.Option("--priority", "-p", metavar="N|NAME", help="Priority of its jobs.")
 ]
-Catchup = Annotated[str | None, typer.Option("--catchup", help="Missed fires: skip, one or all.")]
+Catchup = Annotated[
+    str | None, typer.Option("--catchup", help="Jobs for missed fires: skip, one or all.")
+]
 CatchupLimit = Annotated[
-    int | None, typer.Option("--catchup-limit", metavar="N", help="With all: the newest so many.")
+    int | None,
+    typer.Option("--catchup-limit", metavar="N", help="With all: at most this many, the newest."),
 ]
 Overlap = Annotated[
-    str | None, typer.Option("--overlap", help="While one is active: allow or skip.")
+    str | None, typer.Option("--overlap", help="If its last job is still active: allow or skip.")
 ]
 
 
 @command(app, "list", "headway schedules list")
 def list_schedules(session: "Session", limit: options.Limit = 50) -> None:
-    """Schedules, newest first."""
+    """List schedules, newest first."""
     from headway.api.operation import Page
     from headway.cli import words
     from headway.cli.screen import Column, Styled
@@ -70,7 +78,7 @@ def list_schedules(session: "Session", limit: options.Limit = 50) -> None:
 
 @command(app, "show", "headway schedules show nightly")
 def show(session: "Session", schedule: Name) -> None:
-    """Everything about one schedule."""
+    """Show everything about one schedule."""
     from headway.client import calls
 
     _sheet(session, session.send(calls.get_schedule(schedule)))
@@ -86,11 +94,14 @@ def show(session: "Session", schedule: Name) -> None:
 def create(
     session: "Session",
     template: Annotated[
-        str, typer.Argument(metavar="TEMPLATE", help="What it makes jobs of.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="TEMPLATE", help="Template to create jobs from.", show_default=False
+        ),
     ],
     pairs: Pairs = None,
     params: Params = None,
-    name: Annotated[str | None, typer.Option("--name", help="To find it by.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Schedule name.")] = None,
     cron: Cron = None,
     every: Every = None,
     at: At = None,
@@ -99,9 +110,9 @@ def create(
     catchup: Catchup = None,
     catchup_limit: CatchupLimit = None,
     overlap: Overlap = None,
-    disabled: Annotated[bool, typer.Option("--disabled", help="Not yet.")] = False,
+    disabled: Annotated[bool, typer.Option("--disabled", help="Create it disabled.")] = False,
 ) -> None:
-    """Make a schedule from a template and one of --cron, --every and --at."""
+    """Create a schedule from a template and one of --cron, --every and --at."""
     from headway.client import calls
     from headway.domain.schedule_requests import ScheduleRequest
 
@@ -124,9 +135,9 @@ def edit(
     schedule: Name,
     pairs: Pairs = None,
     params: Params = None,
-    name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="New name.")] = None,
     template: Annotated[
-        str | None, typer.Option("--template", help="What it makes jobs of from now on.")
+        str | None, typer.Option("--template", help="New template to create jobs from.")
     ] = None,
     cron: Cron = None,
     every: Every = None,
@@ -137,7 +148,7 @@ def edit(
     catchup_limit: CatchupLimit = None,
     overlap: Overlap = None,
 ) -> None:
-    """Change a schedule; jobs that exist stay as they are."""
+    """Change a schedule; existing jobs stay as they are."""
     from headway.client import calls
     from headway.domain.schedule_requests import SchedulePatch
 
@@ -188,13 +199,13 @@ def _read(fields: dict[str, Any], kind: Any) -> Any:
 
 @command(app, "enable", "headway schedules enable nightly")
 def enable(session: "Session", schedule: Name) -> None:
-    """Let a schedule fire."""
+    """Enable a schedule."""
     _switch(session, schedule, True)
 
 
 @command(app, "disable", "headway schedules disable nightly")
 def disable(session: "Session", schedule: Name) -> None:
-    """Let a schedule rest."""
+    """Disable a schedule."""
     _switch(session, schedule, False)
 
 
@@ -207,21 +218,21 @@ def _switch(session: "Session", schedule: str, enabled: bool) -> None:
 
 @command(app, "delete", "headway schedules delete nightly")
 def delete(session: "Session", schedule: Name) -> None:
-    """Remove a schedule; its jobs stay."""
+    """Delete a schedule; its jobs stay."""
     from headway.client import calls
 
     gone = session.send(calls.remove_schedule(schedule))
     name = gone.name or gone.schedule_id
-    session.show(gone, lambda: session.screen.line(f"Schedule {name} is gone"))
+    session.show(gone, lambda: session.screen.line(f"Deleted schedule {name}"))
 
 
 @command(app, "trigger", "headway schedules trigger nightly")
 def trigger(session: "Session", schedule: Name) -> None:
-    """Make a job of the schedule now."""
+    """Create a job from the schedule now."""
     from headway.client import calls
 
     job = session.send(calls.trigger_schedule(schedule))
-    session.show(job, lambda: session.screen.line(f"Job {job.number} is made"))
+    session.show(job, lambda: session.screen.line(f"Created job {job.number}"))
 
 
 @command(app, "next", "headway schedules next nightly -n 5")
@@ -230,7 +241,7 @@ def next_fires(
     schedule: Name,
     count: Annotated[int, typer.Option("-n", "--count", min=1, max=100, help="How many.")] = 10,
 ) -> None:
-    """The next fires, with local times and weekdays."""
+    """Show the next fires, with local times and weekdays."""
     from headway.cli.screen import Column
     from headway.client import calls
 
@@ -239,7 +250,7 @@ def next_fires(
         [f"{one.at:%Y-%m-%d %H:%M:%S}Z", f"{one.local:%Y-%m-%d %H:%M %z}", one.weekday]
         for one in page.items
     ]
-    columns = [Column("FIRES AT"), Column("THERE"), Column("WEEKDAY")]
+    columns = [Column("UTC"), Column("LOCAL"), Column("WEEKDAY")]
     session.show(page, lambda: session.screen.table(columns, rows))
 
 

@@ -12,16 +12,23 @@ if TYPE_CHECKING:
 app = commands()
 
 App = Annotated[
-    str | None, typer.Option("--app", metavar="MODULE:APP", help="Your handlers [HEADWAY_APP].")
+    str | None,
+    typer.Option("--app", metavar="MODULE:APP", help="App with your handlers [HEADWAY_APP]."),
 ]
-Slots = Annotated[int | None, typer.Option("--slots", help="Jobs at once [HEADWAY_SLOTS, 1].")]
+Slots = Annotated[
+    int | None, typer.Option("--slots", help="How many jobs run at once [HEADWAY_SLOTS, 1].")
+]
 Workspace = Annotated[
     str | None,
-    typer.Option("--workspace", metavar="DIR", help="Where jobs work [HEADWAY_WORKSPACE, .]."),
+    typer.Option(
+        "--workspace", metavar="DIR", help="Folder that jobs work in [HEADWAY_WORKSPACE, .]."
+    ),
 ]
 Capabilities = Annotated[
     list[str] | None,
-    typer.Option("--capability", metavar="WORD", help="What it can do, for jobs that require it."),
+    typer.Option(
+        "--capability", metavar="TEXT", help="Capability to offer to jobs that require it."
+    ),
 ]
 
 
@@ -38,10 +45,10 @@ def serve(
     slots: Slots = None,
     workspace: Workspace = None,
     host: Annotated[
-        str | None, typer.Option("--host", help="Its address [HEADWAY_HOST, 127.0.0.1].")
+        str | None, typer.Option("--host", help="Address to listen on [HEADWAY_HOST, 127.0.0.1].")
     ] = None,
     port: Annotated[
-        int | None, typer.Option("--port", help="Its port [HEADWAY_PORT, 4929].")
+        int | None, typer.Option("--port", help="Port to listen on [HEADWAY_PORT, 4929].")
     ] = None,
     capability: Capabilities = None,
 ) -> None:
@@ -71,7 +78,7 @@ def worker(
     slots: Slots = None,
     workspace: Workspace = None,
     queue: Annotated[
-        list[str] | None, typer.Option("--queue", "-q", help="A queue to serve; all if none.")
+        list[str] | None, typer.Option("--queue", "-q", help="Queue to serve; all if not given.")
     ] = None,
     capability: Capabilities = None,
 ) -> None:

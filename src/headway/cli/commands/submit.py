@@ -22,15 +22,20 @@ Words = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TYPE KEY=VALUE...",
-        help="The job type and its params. A value that is JSON is read as such.",
+        help="Job type and params; a value that is valid JSON is read as JSON.",
     ),
 ]
 Params = Annotated[
-    str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
+    str | None, typer.Option("--params", metavar="JSON", help="All params as one object.")
 ]
 File = Annotated[
     str | None,
-    typer.Option("--file", "-f", metavar="FILE", help="Many jobs, all or nothing; - reads JSON."),
+    typer.Option(
+        "--file",
+        "-f",
+        metavar="FILE",
+        help="Submit many jobs, all or nothing; - reads JSON from stdin.",
+    ),
 ]
 
 
@@ -59,7 +64,7 @@ def submit(
     words: Words = None,
     params: Params = None,
     file: File = None,
-    template: Annotated[str | None, typer.Option("--template", help="Its name or id.")] = None,
+    template: Annotated[str | None, typer.Option("--template", help="Template name or id.")] = None,
     priority: given.Priority = None,
     queue: given.Queue = None,
     delay: given.Delay = None,
@@ -134,7 +139,7 @@ def _submit_one(
 def _say(session: "Session", job: "Job") -> None:
     from headway.cli import words
 
-    known = " (it was there already)" if job.deduplicated else ""
+    known = " (already submitted)" if job.deduplicated else ""
     reason = f": {session.text(job.wait_reason.detail)}" if job.wait_reason else ""
     session.screen.line(f"Job {job.number} ", words.status(job.status), f"{reason}{known}")
 
@@ -149,7 +154,7 @@ def _read_words(
     job_type = None
     if template is None:
         if not given_words or "=" in given_words[0]:
-            raise errors.InvalidRequest("", "which job type? headway submit TYPE key=value…")
+            raise errors.InvalidRequest("", "give a job type: headway submit TYPE key=value…")
         job_type = given_words.pop(0)
     if job_type == "command" and given_words and not given_words[0].startswith(COMMAND_PARAMS):
         return job_type, {**values.read_params([], params), "argv": given_words}
@@ -163,12 +168,12 @@ def _submit_file(session: "Session", file: str, *, alone: bool) -> None:
 
     if not alone:
         raise errors.InvalidRequest(
-            "file", "stands alone: what each job needs is written in the file"
+            "file", "takes no other options: write each job's options in the file"
         )
     with Bar("submit") as bar:
         bar.draw(0.0, f"reading {file}")
         batch = read_file(file)
-        bar.draw(0.5, f"{len(batch.jobs)} jobs on their way, all or nothing")
+        bar.draw(0.5, f"{len(batch.jobs)} jobs, all or nothing")
         answer = session.send(calls.submit_batch(batch.jobs))
         bar.draw(1.0)
 

@@ -15,25 +15,33 @@ if TYPE_CHECKING:
 app = commands()
 
 Name = Annotated[
-    str, typer.Argument(metavar="TEMPLATE", help="Its name or id.", show_default=False)
+    str, typer.Argument(metavar="TEMPLATE", help="Template name or id.", show_default=False)
 ]
-Pairs = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="The params.")]
+Pairs = Annotated[
+    list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Params of its jobs.")
+]
 Params = Annotated[
-    str | None, typer.Option("--params", metavar="JSON", help="All params in one object.")
+    str | None, typer.Option("--params", metavar="JSON", help="All params as one object.")
 ]
 Description = Annotated[str | None, typer.Option("--description", "-d", help="What it is for.")]
 Priority = Annotated[
-    str | None, typer.Option("--priority", "-p", metavar="N|NAME", help="Of its jobs.")
+    str | None, typer.Option("--priority", "-p", metavar="N|NAME", help="Priority of its jobs.")
 ]
-Queue = Annotated[str | None, typer.Option("--queue", "-q", help="Where its jobs go.")]
+Queue = Annotated[str | None, typer.Option("--queue", "-q", help="Queue of its jobs.")]
 Timeout = Annotated[
-    str | None, typer.Option("--timeout", metavar="SPAN", help="Stop them after 90s, 10m, 2h.")
+    str | None,
+    typer.Option(
+        "--timeout", metavar="SPAN", help="Stop its jobs after this long, e.g. 90s, 10m, 2h."
+    ),
 ]
-Retries = Annotated[int | None, typer.Option("--retries", help="How often they are tried again.")]
+Retries = Annotated[int | None, typer.Option("--retries", help="How many times to retry its jobs.")]
 File = Annotated[
     Path | None,
     typer.Option(
-        "--file", "-f", metavar="FILE", help="All fields from TOML or JSON; - reads JSON."
+        "--file",
+        "-f",
+        metavar="FILE",
+        help="Read all fields from a TOML or JSON file; - reads JSON from stdin.",
     ),
 ]
 
@@ -41,10 +49,10 @@ File = Annotated[
 @command(app, "list", "headway templates list", "headway templates list --all")
 def list_templates(
     session: "Session",
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Archived ones too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Include archived ones.")] = False,
     limit: options.Limit = 50,
 ) -> None:
-    """Templates, newest first."""
+    """List templates, newest first."""
     from headway.api.operation import Page
     from headway.api.templates import TemplateQuery
     from headway.cli import words
@@ -70,7 +78,7 @@ def list_templates(
 
 @command(app, "show", "headway templates show nightly")
 def show(session: "Session", template: Name) -> None:
-    """Everything about one template."""
+    """Show everything about one template."""
     from headway.client import calls
 
     _sheet(session, session.send(calls.get_template(template)))
@@ -85,8 +93,8 @@ def show(session: "Session", template: Name) -> None:
 )
 def create(
     session: "Session",
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="To find it by.")] = None,
-    job_type: Annotated[str | None, typer.Argument(metavar="TYPE", help="What it does.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Template name.")] = None,
+    job_type: Annotated[str | None, typer.Argument(metavar="TYPE", help="Job type.")] = None,
     pairs: Pairs = None,
     params: Params = None,
     description: Description = None,
@@ -96,7 +104,7 @@ def create(
     retries: Retries = None,
     file: File = None,
 ) -> None:
-    """Make a template; its name must be free."""
+    """Create a template; its name must be unused."""
     from headway.client import calls
     from headway.domain.template_requests import TemplateRequest
 
@@ -117,7 +125,7 @@ def edit(
     template: Name,
     pairs: Pairs = None,
     params: Params = None,
-    name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="New name.")] = None,
     description: Description = None,
     priority: Priority = None,
     queue: Queue = None,
@@ -125,7 +133,7 @@ def edit(
     retries: Retries = None,
     file: File = None,
 ) -> None:
-    """Change a template; jobs that exist stay as they are."""
+    """Change a template; existing jobs stay as they are."""
     from headway.client import calls
     from headway.domain.template_requests import TemplatePatch
 
@@ -138,11 +146,11 @@ def edit(
 
 @command(app, "archive", "headway templates archive nightly")
 def archive(session: "Session", template: Name) -> None:
-    """Archive a template: it stays readable and makes no more jobs."""
+    """Archive a template: it stays readable but creates no more jobs."""
     from headway.client import calls
 
     gone = session.send(calls.archive_template(template))
-    session.show(gone, lambda: session.screen.line(f"Template {gone.name} is archived"))
+    session.show(gone, lambda: session.screen.line(f"Archived template {gone.name}"))
 
 
 def _fields(
@@ -197,7 +205,7 @@ def _sheet(session: "Session", template: "Template") -> None:
                 ("queue", template.queue),
                 ("priority", str(template.priority)),
                 ("retries", None if policy == RetryPolicy() else str(policy.max_attempts)),
-                ("time-out", durations.show(template.timeout_s) if template.timeout_s else None),
+                ("timeout", durations.show(template.timeout_s) if template.timeout_s else None),
                 ("requires", ", ".join(template.requires)),
                 ("locks", ", ".join(job_text.lock(one) for one in template.locks)),
                 ("tags", ", ".join(template.tags)),

@@ -18,7 +18,7 @@ app = commands()
 
 @command(app, "list", "headway tokens list")
 def list_tokens(session: "Session", limit: options.Limit = 50) -> None:
-    """Tokens, newest first, revoked ones too."""
+    """List tokens, newest first, including revoked ones."""
     from headway.api.operation import Page
     from headway.cli import words
     from headway.cli.screen import Column
@@ -61,12 +61,15 @@ def _standing(token: "Token") -> "Styled":
 @command(app, "create", "headway tokens create ci --role submit")
 def create(
     session: "Session",
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Name of its owner or purpose.", show_default=False),
+    ],
     role: Annotated[
         str, typer.Option("--role", metavar="ROLE", help="read, submit, work or admin.")
     ] = "read",
 ) -> None:
-    """Make a token; it is shown this once."""
+    """Create a token; it is shown only once."""
     from headway.client import calls
     from headway.domain import errors
     from headway.domain.tokens import Role
@@ -78,7 +81,7 @@ def create(
     def render() -> None:
         session.screen.line(str(token.token))
         session.screen.note(
-            f"It is shown this once. To revoke: headway tokens revoke {token.token_id}"
+            f"It is not shown again. To revoke it: headway tokens revoke {token.token_id}"
         )
 
     session.show(token, render)
@@ -87,10 +90,10 @@ def create(
 @command(app, "revoke", "headway tokens revoke TOKEN")
 def revoke(
     session: "Session",
-    token_id: Annotated[str, typer.Argument(metavar="TOKEN", help="Its id.", show_default=False)],
+    token_id: Annotated[str, typer.Argument(metavar="TOKEN", help="Token id.", show_default=False)],
 ) -> None:
-    """Revoke a token: from now on it is good for nothing."""
+    """Revoke a token; it stops working."""
     from headway.client import calls
 
     revoked = session.send(calls.revoke_token(token_id))
-    session.show(revoked, lambda: session.screen.line(f"Token {revoked.name} is revoked"))
+    session.show(revoked, lambda: session.screen.line(f"Revoked token {revoked.name}"))

@@ -20,10 +20,12 @@ OWN_SCREEN, OLD_SCREEN = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 @command(app, "top", "headway top", "headway top --once", "headway top --every 5")
 def top(
     session: "Session",
-    once: Annotated[bool, typer.Option("--once", help="Show it once and leave.")] = False,
-    every: Annotated[float, typer.Option("--every", min=0.2, help="Seconds between looks.")] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="Print once and exit.")] = False,
+    every: Annotated[
+        float, typer.Option("--every", min=0.2, help="Seconds between updates.")
+    ] = 1.0,
 ) -> None:
-    """Show what runs and what waits, redrawn in place."""
+    """Show running and waiting jobs, updated live."""
     from headway.cli import top_text
     from headway.client import calls
 

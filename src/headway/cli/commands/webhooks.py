@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 
 app = commands()
 
-WebhookId = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Its id.", show_default=False)]
-DeliveryId = Annotated[str, typer.Argument(metavar="DELIVERY", help="Its id.", show_default=False)]
+WebhookId = Annotated[
+    str, typer.Argument(metavar="WEBHOOK", help="Webhook id.", show_default=False)
+]
+DeliveryId = Annotated[
+    str, typer.Argument(metavar="DELIVERY", help="Delivery id.", show_default=False)
+]
 
 
 @command(app, "list", "headway webhooks list")
 def list_webhooks(session: "Session", limit: options.Limit = 50) -> None:
-    """Endpoints that are told, newest first."""
+    """List endpoints, newest first."""
     from headway.api.operation import Page
     from headway.cli.screen import Column
     from headway.client import calls
@@ -44,13 +48,13 @@ def list_webhooks(session: "Session", limit: options.Limit = 50) -> None:
 def add(
     session: "Session",
     endpoint: Annotated[
-        str, typer.Argument(metavar="URL", help="Who is told.", show_default=False)
+        str, typer.Argument(metavar="URL", help="URL to notify.", show_default=False)
     ],
     event: Annotated[
-        list[str] | None, typer.Option("--event", "-e", help="Of which events; all if none.")
+        list[str] | None, typer.Option("--event", "-e", help="Event to send; all if not given.")
     ] = None,
 ) -> None:
-    """Register an endpoint; its secret is shown this once."""
+    """Register an endpoint; its secret is shown only once."""
     from headway.client import calls
 
     webhook = session.send(calls.create_webhook(endpoint, event))
@@ -69,11 +73,11 @@ def add(
 
 @command(app, "remove", "headway webhooks remove WEBHOOK")
 def remove(session: "Session", webhook: WebhookId) -> None:
-    """Remove an endpoint; what was not delivered to it fails."""
+    """Remove an endpoint; its pending messages fail."""
     from headway.client import calls
 
     gone = session.send(calls.remove_webhook(webhook))
-    session.show(gone, lambda: session.screen.line(f"{gone.url} is told no more"))
+    session.show(gone, lambda: session.screen.line(f"Removed {gone.url}"))
 
 
 @command(app, "deliveries", "headway webhooks deliveries --status failed")
@@ -82,10 +86,12 @@ def deliveries(
     status: Annotated[
         str | None, typer.Option("--status", help="pending, delivered or failed.")
     ] = None,
-    job: Annotated[str | None, typer.Option("--job", metavar="JOB", help="About this job.")] = None,
+    job: Annotated[
+        str | None, typer.Option("--job", metavar="JOB", help="Only about this job.")
+    ] = None,
     limit: options.Limit = 20,
 ) -> None:
-    """Messages to endpoints, newest first."""
+    """List messages to endpoints, newest first."""
     from headway.api.operation import Page
     from headway.api.webhooks import DeliveryQuery
     from headway.cli.screen import Column
@@ -118,16 +124,16 @@ def _row(session: "Session", one: "Delivery") -> "list[Cell]":
 
 @command(app, "redeliver", "headway webhooks redeliver DELIVERY")
 def redeliver(session: "Session", delivery: DeliveryId) -> None:
-    """Send a message once more."""
+    """Send a message again."""
     from headway.client import calls
 
     sent = session.send(calls.redeliver(delivery))
-    session.show(sent, lambda: session.screen.line(f"{sent.event} goes to {sent.url} once more"))
+    session.show(sent, lambda: session.screen.line(f"Sending {sent.event} to {sent.url} again"))
 
 
 @command(app, "secret", "headway webhooks secret")
 def secret(session: "Session") -> None:
-    """The secret that signs messages to a job's own URL."""
+    """Show the secret that signs messages to a job's own URL."""
     from headway.client import calls
 
     found = session.send(calls.get_webhook_secret())

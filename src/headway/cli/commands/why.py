@@ -13,7 +13,7 @@ app = commands()
 
 @command(app, "why", "headway why 7", "headway why 7 --json")
 def why(session: "Session", job: options.Job) -> None:
-    """Say why a job is not running."""
+    """Explain why a job is not running."""
     from headway.cli import why_text
     from headway.client import calls
 

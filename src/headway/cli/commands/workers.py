@@ -14,7 +14,7 @@ app = commands()
 
 @command(app, "list", "headway workers list")
 def list_workers(session: "Session") -> None:
-    """Every worker that is known, with what it holds."""
+    """List known workers and the jobs that they hold."""
     from headway.cli.screen import Column
     from headway.client import calls
 
