@@ -13,17 +13,17 @@ PAGE = """\
 
 {written_by}
 
-Every error has a code that stays the same. It is the same word over HTTP, on the command line and
-in Python. Build on the code; the sentence beside it is for people and may change.
+Every error has a stable code. It is the same over HTTP, on the command line and in Python. Rely on
+the code; the message beside it is for people and may change.
 
 Over HTTP an error is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `code`,
-`detail`, for a 422 `errors`, with a sentence for each field, and for some `facts`, which are the
-attributes of the class. `headway --json` prints `code`, `detail` and `errors` on standard error. In
-Python it is raised as the class, with a server or without one.
+`detail`, for a 422 `errors`, with a message for each field, and for some `facts`, the attributes of
+the class. `headway --json` prints `code`, `detail` and `errors` on standard error. Python raises the
+class, with a server or without one.
 
-To change only what you have read, send the `ETag` that `GET` gave for a job, a template or a
-schedule back as `If-Match` with `PATCH` or `DELETE`. If somebody was quicker, nothing is changed
-and the answer is `stale_version`.
+To change something only if nobody else has changed it since you read it, send the `ETag` from `GET`
+back as `If-Match` with `PATCH` or `DELETE`. This works for jobs, templates and schedules. If it has
+changed, nothing happens and the answer is `stale_version`.
 
 {errors}
 """

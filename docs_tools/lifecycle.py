@@ -17,13 +17,13 @@ PAGE = """\
 
 {written_by}
 
-A job has one status. Every change of it is checked against one table, which is in
+A job has one status. Every change of status is checked against one table, in
 `src/headway/domain/states.py`; a move that is not in the table cannot happen. The worker built into
-`headway serve` goes from QUEUED to RUNNING in one step. A worker that has something to set up first
-takes the steps between.
+`headway serve` takes a job from QUEUED to RUNNING in one step. A worker that has to set something
+up first takes the steps in between.
 
-RUNNING never goes back to QUEUED: a retry is a new job. Only a rewind (`headway jobs retry`) opens
-an ended job again, as a new generation.
+RUNNING never goes back to QUEUED: a retry is a new job. Only a rewind (`headway jobs retry`)
+reopens an ended job, as a new generation.
 
 ```mermaid
 {diagram}

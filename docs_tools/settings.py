@@ -10,25 +10,25 @@ from headway.settings import Settings
 
 MEANING = {
     "data": "the data directory: database, admin token, logs",
-    "db": "`sqlite:///FILE` or `postgresql://…`; without it a file in the data directory",
+    "db": "`sqlite:///FILE` or `postgresql://…`; by default a file in the data directory",
     "url": "the server that commands, programs and workers talk to",
-    "token": "who you are; without it the admin token of the data directory",
+    "token": "the API token; by default the admin token in the data directory",
     "ca_file": "the certificates to trust for an https `url`",
     "app": "the handlers, `module:app`",
     "host": "the address that `serve` listens on",
     "port": "its port; 0 takes a free one",
     "slots": "how many jobs run at once",
-    "workspace": "the folder in which commands run and `file:` artifacts lie",
-    "queues": "the queues that `worker` serves; without it all",
-    "capabilities": "what `serve` or `worker` can do, for jobs that require it",
-    "allowed_hosts": "names under which the server is reached, beside loopback and `host`",
-    "grace_s": "how long running jobs have to end after SIGTERM",
+    "workspace": "the folder that commands run in and that `file:` paths are relative to",
+    "queues": "the queues that `worker` serves; by default all",
+    "capabilities": "what `serve` or `worker` offers to jobs that require it",
+    "allowed_hosts": "host names of the server, besides loopback and `host`",
+    "grace_s": "how long running jobs may take to end after SIGTERM",
     "lease_ttl_s": "how long a lease lasts without a heartbeat",
     "claim_ttl_s": "how long a claimed job waits for its lease",
-    "starvation_s": "after so long at a full limit, a job keeps back the limit's next free units",
-    "probe_every_s": "how often files and branches that jobs wait for are looked at",
-    "largest_body": "the most bytes that params or a result may have",
-    "largest_batch": "the most bytes of a call that carries many jobs or results",
+    "starvation_s": "how long a job waits at a full limit before it reserves the next free units",
+    "probe_every_s": "how often to check for the files and branches that jobs wait for",
+    "largest_body": "the maximum size of params and results, in bytes",
+    "largest_batch": "the maximum size of a call that carries many jobs or results, in bytes",
     "limits": "sizes of limits, set at each start",
     "concurrency_policy": "your own `ConcurrencyPolicy`, `module:name`",
     "group_failure_policy": "your own `GroupFailurePolicy`, `module:name`",
@@ -40,9 +40,10 @@ PAGE = """\
 
 {written_by}
 
-A setting is looked for in this order: the option of the command, the environment variable, the file
-`headway.toml` in the current folder, the default. In the environment, items of a list have commas
-between them, and limits are written `gpu=1,type:story=2`. In the file, the name is the key:
+Headway takes each setting from the first of these that has it: the command's option, the
+environment variable, the file `headway.toml` in the current folder, the default. In the
+environment, separate the items of a list with commas, and write limits as `gpu=1,type:story=2`. In
+the file, use the name as the key:
 
 ```toml
 app = "shop:app"

@@ -111,4 +111,4 @@ def test_a_template_can_be_submitted(cli: Cli) -> None:
 def test_a_head_is_pinned_by_its_branch_and_commit(cli: Cli) -> None:
     complaint = cli.error("submit", "story", "--pinned-head", "main@0123abc", code=2)
     assert "not a git repository" in complaint
-    assert "no commit" in cli.error("submit", "story", "--pinned-head", "main@HEAD", code=2)
+    assert "is not a commit" in cli.error("submit", "story", "--pinned-head", "main@HEAD", code=2)

@@ -59,7 +59,7 @@ def test_an_answer_of_another_version_is_said_to_be_one() -> None:
     listening = socket.create_server(("127.0.0.1", 0))
     serving = _serve_once_each(listening, ["200 OK"], '{"something": "else"}')
     client = Client(HttpTransport(f"http://127.0.0.1:{listening.getsockname()[1]}", None))
-    with pytest.raises(errors.Unavailable, match="of another version"):
+    with pytest.raises(errors.Unavailable, match="run another version"):
         client.send(calls.get_job(1))
     serving.join(WAIT_S)
     listening.close()

@@ -51,7 +51,7 @@ def test_deep_json_is_refused_in_few_words(server: Server) -> None:
     for _ in range(300):
         deep = [deep]
     refused = refusal(server, "POST", "/api/jobs", {"job_type": "x", "params": {"a": deep}}, 422)
-    assert refused["detail"] == "params.a: nests deeper than 100 levels"
+    assert refused["detail"] == "params.a: is nested deeper than 100 levels"
 
 
 @pytest.mark.parametrize("name", ["Host", "Authorization", "Idempotency-Key", "If-Match"])

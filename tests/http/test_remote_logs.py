@@ -46,7 +46,7 @@ def test_a_piece_that_would_leave_a_gap_is_refused_with_the_place_to_go_on(serve
     send(server, lease, b"one\n", 0)
     answer = send(server, lease, b"three\n", 8)
     assert (answer.status_code, answer.json()["code"]) == (409, "log_gap")
-    assert answer.json()["detail"].endswith("send again from 4, where the log ends")
+    assert answer.json()["detail"].endswith("send from 4, where the log ends")
     item = {"lease_id": lease, "offset": 8, "data": "eA=="}
     (one,) = server.post("/api/leases/logs", worker_id="w1", items=[item])["items"]
     assert (one["ok"], one["code"], one["size"]) == (False, "log_gap", 4)

@@ -49,7 +49,7 @@ def test_another_token_cannot_claim_as_this_worker(
     assert refusal(answer) == FOREIGN
     assert answer.json()["detail"] == (
         "worker_id 'mine' was first used with another token; "
-        "use that token, or choose a worker_id of your own"
+        "use that token, or choose another worker_id"
     )
     assert server.get(f"/api/leases/{lease['lease_id']}")["state"] == "ACTIVE"
 

@@ -176,7 +176,7 @@ def test_a_reordered_sequential_group_runs_in_the_new_order(scheduler: Scheduler
 def test_a_member_that_has_started_stays_where_it_is(scheduler: Scheduler) -> None:
     group = make(scheduler)
     (running,) = claim(scheduler)
-    with pytest.raises(errors.InvalidRequest, match="yet to start"):
+    with pytest.raises(errors.InvalidRequest, match="has already started"):
         reorder(scheduler, group, 1, 0, 2)
     shown = reorder(scheduler, group, 2, 1)
     assert [one.status for one in shown.members][1:] == ["WAITING_ON_DEPS"] * 2

@@ -11,7 +11,7 @@ from headway.storage import jobs, templates
 from headway.storage.transaction import Transaction
 
 ADMINS_ONLY = (
-    "command jobs need the admin role, or a template that an admin made, submitted without params"
+    "command jobs need the admin role, or a template made by an admin and submitted without params"
 )
 
 

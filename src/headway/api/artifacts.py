@@ -13,7 +13,7 @@ ONE = "/api/artifacts/custom/{type}/{key}"
 
 @operation("GET", "/api/artifacts", Role.READ, query=Paging, answer=Page[MarkerView])
 def list_artifacts(call: Call[Nothing, Paging]) -> Page[MarkerView]:
-    """Custom artifacts that are there, by name."""
+    """List custom artifacts that are present, by name."""
     limit = paging.check_limit(call.query.limit)
     name = paging.read_cursor(call.query.cursor) or ""
     found = call.scheduler.store.read(lambda tx: markers.after(tx, name, limit + 1))
@@ -22,7 +22,7 @@ def list_artifacts(call: Call[Nothing, Paging]) -> Page[MarkerView]:
 
 @operation("GET", ONE, Role.READ, answer=MarkerView)
 def get_artifact(call: Call[Nothing, Nothing]) -> MarkerView:
-    """One custom artifact, if it is there."""
+    """Get one custom artifact, if it is present."""
     return call.scheduler.store.read(
         lambda tx: markers.view(call.scheduler, tx, call.path["type"], call.path["key"])
     )
@@ -30,7 +30,7 @@ def get_artifact(call: Call[Nothing, Nothing]) -> MarkerView:
 
 @operation("PUT", ONE, Role.SUBMIT, answer=MarkerView)
 def put_artifact(call: Call[Nothing, Nothing]) -> Any:
-    """Say that a custom artifact is there."""
+    """Mark a custom artifact as present."""
     return call.scheduler.store.write_later(
         lambda tx: markers.put(call.scheduler, tx, call.path["type"], call.path["key"])
     )
@@ -38,7 +38,7 @@ def put_artifact(call: Call[Nothing, Nothing]) -> Any:
 
 @operation("DELETE", ONE, Role.SUBMIT, answer=MarkerView)
 def delete_artifact(call: Call[Nothing, Nothing]) -> Any:
-    """Say that a custom artifact is gone."""
+    """Mark a custom artifact as missing."""
     return call.scheduler.store.write_later(
         lambda tx: markers.remove(call.scheduler, tx, call.path["type"], call.path["key"])
     )

@@ -125,7 +125,7 @@ def _brief(one: Started) -> BriefClaimedJob:
 
 @operation("POST", "/api/claims", Role.WORK, body=ClaimBody, answer=Claimed, also=(204,))
 def claim(call: Call[ClaimBody, Nothing]) -> Any:
-    """Take jobs to work on, 204 if there are none; over HTTP it waits up to `wait_s` for some."""
+    """Claim jobs to work on, 204 if there are none; over HTTP it waits up to `wait_s` for one."""
     request = read_claim(call.body)
     reports = read_reports(call.scheduler, call.body)
 

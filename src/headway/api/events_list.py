@@ -22,10 +22,10 @@ class EventQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 @operation("GET", "/api/events", Role.READ, query=EventQuery, answer=Page[Event])
 def list_events(call: Call[Nothing, EventQuery]) -> Page[Event]:
-    """The history, oldest first; with `Accept: text/event-stream`, as it goes on."""
+    """List the history, oldest first; with `Accept: text/event-stream`, stream it live."""
     limit = paging.check_limit(call.query.limit)
     if not 0 <= call.query.after <= LAST_SEQ:
-        raise errors.InvalidRequest("after", f"{call.query.after} is no line of the history")
+        raise errors.InvalidRequest("after", f"{call.query.after} is not an event number")
     seq = paging.read_number(call.query.cursor) or call.query.after
     found = events.settled(call.scheduler.store.read, seq, limit + 1)
     return paging.page(found, limit, lambda event: event.seq)

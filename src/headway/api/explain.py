@@ -8,11 +8,11 @@ from headway.scheduler import explain
 
 @operation("GET", "/api/jobs/{id}/why", Role.READ, answer=Why)
 def why(call: Call[Nothing, Nothing]) -> Why:
-    """Every gate of a job in order, and what keeps it closed."""
+    """Explain why a job is not running: every gate in order, and what keeps it closed."""
     return call.scheduler.store.read(lambda tx: explain.why(call.scheduler, tx, call.path["id"]))
 
 
 @operation("GET", "/api/scheduler/status", Role.READ, answer=SchedulerStatus)
 def get_scheduler_status(call: Call[Nothing, Nothing]) -> SchedulerStatus:
-    """What runs, how much waits, and what became of the rest."""
+    """Get an overview: what runs, how much waits, and how the rest ended."""
     return call.scheduler.store.read(lambda tx: explain.status(call.scheduler, tx))

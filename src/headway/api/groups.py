@@ -35,7 +35,7 @@ def create_group(call: Call[GroupRequest, Nothing]) -> Any:
 
 @operation("GET", "/api/job-groups", Role.READ, query=Paging, answer=Page[Group])
 def list_groups(call: Call[Nothing, Paging]) -> Page[Group]:
-    """Groups, newest first."""
+    """List groups, newest first."""
     limit = paging.check_limit(call.query.limit)
     before = paging.read_cursor(call.query.cursor)
     found = call.scheduler.store.read(lambda tx: kept.page(tx, before=before, count=limit + 1))
@@ -44,7 +44,7 @@ def list_groups(call: Call[Nothing, Paging]) -> Page[Group]:
 
 @operation("GET", "/api/job-groups/{id}", Role.READ, answer=Group)
 def get_group(call: Call[Nothing, Nothing]) -> Group:
-    """One group; a member is judged by its last attempt."""
+    """Get one group; a member's status is that of its last attempt."""
     return call.scheduler.store.read(lambda tx: kept.find(tx, call.path["id"]))
 
 
@@ -64,7 +64,7 @@ def cancel_group(call: Call[CancelBody, Nothing]) -> Any:
 
 @operation("POST", "/api/job-groups/{id}/reorder", Role.SUBMIT, body=GroupOrder, answer=Group)
 def reorder_group(call: Call[GroupOrder, Nothing]) -> Any:
-    """Put the members that have not started into another order."""
+    """Reorder the members that have not started."""
     return call.scheduler.store.write_later(
         lambda tx: groups.reorder(call.scheduler, tx, call.path["id"], call.body.order)
     )

@@ -58,7 +58,7 @@ class BatchAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CancelBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why, and whether a running job is stopped by force."""
+    """The reason, and whether to stop a running job by force."""
 
     reason: str | None = None
     force: bool = False
@@ -66,7 +66,7 @@ class CancelBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 @operation("POST", "/api/jobs", Role.SUBMIT, body=JobRequest, answer=Job, status=201, also=(200,))
 def create_job(call: Call[JobRequest, Nothing]) -> Any:
-    """Submit a job; 200 if the same request or its unique key made one before."""
+    """Submit a job; 200 if the same request or its unique key already has one."""
     request = _with_key(call.body, call.idempotency_key)
     wish = submit.Wish(
         scheduler=call.scheduler,
@@ -94,7 +94,7 @@ def _answer_receipt(receipt: submit.Receipt) -> Answered:
 
 @operation("POST", "/api/jobs/batch", Role.SUBMIT, body=Batch, answer=BatchAnswer, status=201)
 def create_jobs(call: Call[Batch, Nothing]) -> Any:
-    """Submit many jobs, all or nothing; jobs may name each other by `ref`."""
+    """Submit many jobs, all or nothing; jobs may refer to each other by `ref`."""
     wanted = call.body.jobs
     refuse_key(call)
     if not 1 <= len(wanted) <= MOST_IN_BATCH:
@@ -120,13 +120,13 @@ def refuse_key(call: Call[Any, Any]) -> None:
     if call.idempotency_key is not None:
         raise errors.InvalidRequest(
             "Idempotency-Key",
-            "this header is for one job; give each of these an idempotency_key of its own",
+            "this header is for single jobs; give each job in the batch its own idempotency_key",
         )
 
 
 @operation("GET", "/api/jobs", Role.READ, query=JobQuery, answer=Page[Job])
 def list_jobs(call: Call[Nothing, JobQuery]) -> Page[Job]:
-    """Jobs, newest first."""
+    """List jobs, newest first."""
     query = call.query
     limit = paging.check_limit(query.limit)
     wanted = JobFilter(
@@ -172,13 +172,13 @@ def _statuses(text: str | None) -> tuple[JobStatus, ...]:
 
 @operation("GET", "/api/jobs/{id}", Role.READ, answer=Job)
 def get_job(call: Call[Nothing, Nothing]) -> Job:
-    """One job, by id or number."""
+    """Get one job, by id or number."""
     return call.scheduler.store.read(lambda tx: explain.view(call.scheduler, tx, call.path["id"]))
 
 
 @operation("PATCH", "/api/jobs/{id}", Role.SUBMIT, body=JobPatch, answer=Job)
 def change_job(call: Call[JobPatch, Nothing]) -> Any:
-    """Change params, priority, position or time of a job that no worker has taken."""
+    """Change the params, priority, position or time of a job that no worker has taken."""
 
     def work(tx: Transaction) -> Job:
         access.check_change(tx, call.principal, call.path["id"])
@@ -206,7 +206,7 @@ def cancel_job(call: Call[CancelBody, Nothing]) -> Any:
 
 @operation("GET", "/api/jobs/{id}/runs", Role.READ, answer=Page[Run])
 def list_runs_of_job(call: Call[Nothing, Nothing]) -> Page[Run]:
-    """A job's runs, newest first."""
+    """List a job's runs, newest first."""
 
     def work(tx: Transaction) -> list[Run]:
         return runs.of_job(tx, jobs.find_number(tx, call.path["id"]))
@@ -216,13 +216,13 @@ def list_runs_of_job(call: Call[Nothing, Nothing]) -> Page[Run]:
 
 @operation("GET", "/api/jobs/{id}/result", Role.READ, answer=JobResult)
 def get_result(call: Call[Nothing, Nothing]) -> JobResult:
-    """What a finished job came to; 404 `not_finished` before its end."""
+    """Get the result of an ended job; 404 `not_finished` before its end."""
     return call.scheduler.store.read(lambda tx: results.result(tx, call.path["id"]))
 
 
 @operation("GET", "/api/jobs/{id}/events", Role.READ, query=Paging, answer=Page[Event])
 def list_events_of_job(call: Call[Nothing, Paging]) -> Page[Event]:
-    """A job's timeline, oldest first."""
+    """List a job's events, oldest first."""
     limit = paging.check_limit(call.query.limit)
     after = paging.read_number(call.query.cursor) or 0
 

@@ -25,7 +25,7 @@ LARGEST_PIECE = 256 * 1024
     "POST", "/api/leases/{id}/logs", Role.WORK, body=LogBody, answer=LogAnswer, blocking=True
 )
 def send_log(call: Call[LogBody, Nothing]) -> LogAnswer:
-    """Add to a run's output. A piece that is sent again changes nothing."""
+    """Add to a run's output. Sending the same piece again changes nothing."""
     body = call.body
     piece = LogItem(
         lease_id=call.path["id"], stream=body.stream, offset=body.offset, data=body.data
@@ -39,7 +39,7 @@ def send_log(call: Call[LogBody, Nothing]) -> LogAnswer:
 
 @operation("POST", "/api/leases/logs", Role.WORK, body=LogPieces, answer=ItemAnswers, blocking=True)
 def send_logs(call: Call[LogPieces, Nothing]) -> ItemAnswers:
-    """Add to the output of many runs; each piece is answered for itself."""
+    """Add to the output of several runs; each piece gets its own answer."""
     pieces = call.body.items
     check_count(len(pieces))
     for piece in pieces:

@@ -13,7 +13,7 @@ Stream = Literal["stdout", "stderr"]
 
 
 class ReleaseItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one of many runs ended."""
+    """How one of several runs ended."""
 
     lease_id: str
     status: str
@@ -25,7 +25,7 @@ class ReleaseItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer for one of many: ok, or the code of what was wrong."""
+    """The answer for one item: ok, or an error code."""
 
     lease_id: str
     ok: bool
@@ -39,7 +39,7 @@ class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ClaimBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who asks for jobs, of which kind, and how long to wait for some."""
+    """Who asks for jobs, of what kind, and how long to wait for one."""
 
     worker_id: str
     queues: tuple[str, ...] | None = None
@@ -69,7 +69,7 @@ class ClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Claimed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a claim got, and how long it had waited before the leases were granted."""
+    """The claimed jobs, and how long the claim waited before the leases were granted."""
 
     jobs: list[ClaimedJob]
     waited_ms: int = 0
@@ -104,7 +104,7 @@ class BriefClaimed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which worker speaks."""
+    """The worker that is asking."""
 
     worker_id: str
 
@@ -118,7 +118,7 @@ class LeaseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class LeaseAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Granted with a lease, or denied with a time to come back."""
+    """Granted with a lease, or denied with a time to ask again."""
 
     approved: bool
     lease: Lease | None = None
@@ -128,7 +128,7 @@ class LeaseAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class HeartbeatItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A sign of life for one lease."""
+    """A heartbeat for one lease."""
 
     lease_id: str
     progress: float | None = None
@@ -136,7 +136,7 @@ class HeartbeatItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class HeartbeatBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A sign of life."""
+    """A heartbeat."""
 
     worker_id: str
     progress: float | None = None
@@ -144,7 +144,7 @@ class HeartbeatBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class Heartbeats(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Signs of life for many leases."""
+    """Heartbeats for several leases."""
 
     worker_id: str
     items: list[HeartbeatItem]
@@ -171,14 +171,14 @@ class ReleaseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Releases(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How many runs ended."""
+    """How several runs ended."""
 
     worker_id: str
     items: list[ReleaseItem]
 
 
 class ReleaseAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The job's end."""
+    """The job's final status."""
 
     job_status: JobStatus
 
@@ -193,7 +193,7 @@ class LogBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class LogItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A piece of the output of one of many runs."""
+    """A piece of the output of one of several runs."""
 
     lease_id: str
     stream: Stream = "stdout"
@@ -202,14 +202,14 @@ class LogItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class LogPieces(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Pieces of the output of many runs."""
+    """Pieces of the output of several runs."""
 
     worker_id: str
     items: list[LogItem]
 
 
 class LogAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """How long the log is now: the next piece begins there."""
+    """How long the log is now; the next piece starts there."""
 
     size: int
 

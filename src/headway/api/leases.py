@@ -37,7 +37,7 @@ MOST_ITEMS = 10_000
 
 @operation("POST", "/api/jobs/{id}/preparing", Role.WORK, body=WorkerBody, answer=Job)
 def preparing(call: Call[WorkerBody, Nothing]) -> Any:
-    """The worker sets up its runtime for a job it has claimed."""
+    """Say that the worker is setting up its runtime for a claimed job."""
 
     def work(tx: Transaction) -> Job:
         _check(call, tx)
@@ -51,7 +51,7 @@ def preparing(call: Call[WorkerBody, Nothing]) -> Any:
     "POST", "/api/leases", Role.WORK, body=LeaseBody, answer=LeaseAnswer, status=201, also=(200,)
 )
 def request_lease(call: Call[LeaseBody, Nothing]) -> Any:
-    """Start a claimed job: 201 with a lease, or 200 with a time to come back."""
+    """Start a claimed job: 201 with a lease, or 200 with a time to ask again."""
     check_seconds("ttl_s", call.body.ttl_s, zero=False)
 
     def work(tx: Transaction) -> Answered:
@@ -72,7 +72,7 @@ def request_lease(call: Call[LeaseBody, Nothing]) -> Any:
 
 @operation("GET", "/api/leases/{id}", Role.WORK, answer=Lease)
 def get_lease(call: Call[Nothing, Nothing]) -> Lease:
-    """A lease, live or over."""
+    """Get a lease, active or ended."""
 
     def work(tx: Transaction) -> Lease:
         lease = leases.view(tx, call.path["id"])
@@ -107,7 +107,7 @@ def heartbeat(call: Call[HeartbeatBody, Nothing]) -> Any:
 
 @operation("POST", "/api/leases/heartbeats", Role.WORK, body=Heartbeats, answer=ItemAnswers)
 def heartbeats(call: Call[Heartbeats, Nothing]) -> Any:
-    """Keep many leases alive; each is answered for itself."""
+    """Keep several leases alive; each gets its own answer."""
     check_count(len(call.body.items))
     beats = [_beat(item.lease_id, item.progress, item.message) for item in call.body.items]
 
@@ -134,7 +134,7 @@ def heartbeats(call: Call[Heartbeats, Nothing]) -> Any:
 
 @operation("POST", "/api/leases/{id}/release", Role.WORK, body=ReleaseBody, answer=ReleaseAnswer)
 def release(call: Call[ReleaseBody, Nothing]) -> Any:
-    """Report how a run ended. The same report again gets the same answer."""
+    """Report how a run ended. Repeating the same report gets the same answer."""
     report = read_report(call.scheduler, call.path["id"], call.body)
 
     def work(tx: Transaction) -> ReleaseAnswer:
@@ -150,7 +150,7 @@ def release(call: Call[ReleaseBody, Nothing]) -> Any:
 
 @operation("POST", "/api/leases/releases", Role.WORK, body=Releases, answer=ItemAnswers)
 def releases(call: Call[Releases, Nothing]) -> Any:
-    """Report how many runs ended; each is answered for itself."""
+    """Report how several runs ended; each gets its own answer."""
     check_count(len(call.body.items))
     reports = [read_report(call.scheduler, item.lease_id, item) for item in call.body.items]
 

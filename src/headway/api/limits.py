@@ -19,14 +19,14 @@ class LimitBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 @operation("GET", "/api/limits", Role.READ, answer=Page[LimitView])
 def list_limits(call: Call[Nothing, Nothing]) -> Page[LimitView]:
-    """Every limit with what is used of it."""
+    """List limits and how much of each is in use."""
     found = call.scheduler.store.read(lambda tx: limit_control.views(call.scheduler, tx))
     return Page(items=found)
 
 
 @operation("GET", "/api/limits/{name}", Role.READ, answer=LimitView)
 def get_limit(call: Call[Nothing, Nothing]) -> LimitView:
-    """One limit."""
+    """Get one limit."""
     return call.scheduler.store.read(
         lambda tx: limit_control.view(call.scheduler, tx, call.path["name"])
     )
@@ -34,7 +34,7 @@ def get_limit(call: Call[Nothing, Nothing]) -> LimitView:
 
 @operation("PUT", "/api/limits/{name}", Role.ADMIN, body=LimitBody, answer=LimitView)
 def put_limit(call: Call[LimitBody, Nothing]) -> Any:
-    """Define a limit or change it."""
+    """Define or change a limit."""
     return call.scheduler.store.write_later(
         lambda tx: limit_control.put(
             call.scheduler, tx, call.path["name"], size=call.body.size, rate=call.body.rate
@@ -44,7 +44,7 @@ def put_limit(call: Call[LimitBody, Nothing]) -> Any:
 
 @operation("DELETE", "/api/limits/{name}", Role.ADMIN, answer=LimitView)
 def delete_limit(call: Call[Nothing, Nothing]) -> Any:
-    """Forget a limit that no active job names."""
+    """Remove a limit that no active job names."""
     return call.scheduler.store.write_later(
         lambda tx: limit_control.remove(call.scheduler, tx, call.path["name"])
     )
@@ -52,5 +52,5 @@ def delete_limit(call: Call[Nothing, Nothing]) -> Any:
 
 @operation("GET", "/api/locks", Role.READ, answer=Page[LockView])
 def list_locks(call: Call[Nothing, Nothing]) -> Page[LockView]:
-    """Every lock that is held or waited for."""
+    """List locks that are held or waited for."""
     return Page(items=call.scheduler.store.read(limit_control.locks))

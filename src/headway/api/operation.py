@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 
 
 class Page(msgspec.Struct, Generic[Item], frozen=True, kw_only=True):
-    """A stretch of a list; `next_cursor` fetches the next one."""
+    """One page of a list; `next_cursor` fetches the next page."""
 
     items: list[Item]
     next_cursor: str | None = None

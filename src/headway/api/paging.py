@@ -32,7 +32,7 @@ def read_cursor(cursor: str | None) -> str | None:
     try:
         return base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
     except (binascii.Error, UnicodeError, ValueError):
-        raise errors.InvalidRequest("cursor", "this is not a cursor of ours") from None
+        raise errors.InvalidRequest("cursor", "invalid cursor") from None
 
 
 def read_number(cursor: str | None) -> int | None:
@@ -41,7 +41,7 @@ def read_number(cursor: str | None) -> int | None:
     if key is None:
         return None
     if not key.isascii() or not key.isdecimal() or len(key) > 18:
-        raise errors.InvalidRequest("cursor", "this is not a cursor of ours")
+        raise errors.InvalidRequest("cursor", "invalid cursor")
     return int(key)
 
 

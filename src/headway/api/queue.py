@@ -17,7 +17,7 @@ MOST_REORDERED = 10_000
 
 
 class MoveBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the job goes: one of the three."""
+    """Where to move the job; give one of the three."""
 
     before: str | int | None = None
     after: str | int | None = None
@@ -25,13 +25,13 @@ class MoveBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class ReasonBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why."""
+    """The reason."""
 
     reason: str | None = None
 
 
 class RewindBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whether a job that succeeded runs again too."""
+    """Whether to rerun a job that succeeded."""
 
     force: bool = False
 
@@ -44,14 +44,14 @@ class PauseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ReorderBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Waiting jobs, in the order in which they are to go."""
+    """Waiting jobs, in the order in which they should start."""
 
     order: list[str | int]
 
 
 @operation("POST", "/api/jobs/{id}/move", Role.SUBMIT, body=MoveBody, answer=Job)
 def move_job(call: Call[MoveBody, Nothing]) -> Any:
-    """Give a waiting job another place among those of its priority."""
+    """Move a waiting job within its priority."""
     body = call.body
 
     def work(tx: Transaction) -> Job:
@@ -70,7 +70,7 @@ def move_job(call: Call[MoveBody, Nothing]) -> Any:
 
 @operation("POST", "/api/jobs/{id}/approve", Role.SUBMIT, body=ReasonBody, answer=Job)
 def approve_job(call: Call[ReasonBody, Nothing]) -> Any:
-    """A person agrees that the job may start."""
+    """Approve a job, so that it may start."""
 
     def work(tx: Transaction) -> Job:
         number = approvals.approve(
@@ -87,7 +87,7 @@ def approve_job(call: Call[ReasonBody, Nothing]) -> Any:
 
 @operation("POST", "/api/jobs/{id}/reject", Role.SUBMIT, body=ReasonBody, answer=Job)
 def reject_job(call: Call[ReasonBody, Nothing]) -> Any:
-    """A person refuses; the job ends there and then."""
+    """Reject a job; it ends at once."""
 
     def work(tx: Transaction) -> Job:
         number = approvals.reject(
@@ -104,7 +104,7 @@ def reject_job(call: Call[ReasonBody, Nothing]) -> Any:
 
 @operation("POST", "/api/jobs/{id}/retry", Role.SUBMIT, body=RewindBody, answer=RewindReport)
 def retry_job(call: Call[RewindBody, Nothing]) -> Any:
-    """Rewind: the job and all that lies downstream of it start afresh."""
+    """Rewind a job: rerun it and everything downstream of it."""
     return call.scheduler.store.write_later(
         lambda tx: rewind.rewind(call.scheduler, tx, call.path["id"], force=call.body.force)
     )
@@ -112,7 +112,7 @@ def retry_job(call: Call[RewindBody, Nothing]) -> Any:
 
 @operation("GET", "/api/queue", Role.READ, query=Paging, answer=Page[Job])
 def list_queue(call: Call[Nothing, Paging]) -> Page[Job]:
-    """Waiting jobs in the order in which they would go."""
+    """List waiting jobs in the order in which they would start."""
     limit = paging.check_limit(call.query.limit)
     priority, position, number = _place(call.query.cursor)
 
@@ -133,21 +133,21 @@ def _place(cursor: str | None) -> tuple[int, int, int]:
     try:
         priority, position, number = (int(part) for part in key.split(","))
     except ValueError:
-        raise errors.InvalidRequest("cursor", "this is not a cursor of ours") from None
+        raise errors.InvalidRequest("cursor", "invalid cursor") from None
     if max(abs(priority), abs(position), abs(number)) >= 2**63:
-        raise errors.InvalidRequest("cursor", "this is not a cursor of ours")
+        raise errors.InvalidRequest("cursor", "invalid cursor")
     return priority, position, number
 
 
 @operation("GET", "/api/queue/status", Role.READ, answer=QueueStatus)
 def get_queue_status(call: Call[Nothing, Nothing]) -> QueueStatus:
-    """How many jobs wait for what, and what is paused."""
+    """Count what waiting jobs wait for, and list what is paused."""
     return call.scheduler.store.read(lambda tx: explain.queue_status(call.scheduler, tx))
 
 
 @operation("POST", "/api/queue/pause", Role.SUBMIT, body=PauseBody, answer=QueueStatus)
 def pause_queue(call: Call[PauseBody, Nothing]) -> Any:
-    """Start nothing more of everything, of a queue or of a job type; what runs goes on."""
+    """Pause everything, a queue or a job type: no new jobs start, running jobs continue."""
 
     def work(tx: Transaction) -> QueueStatus:
         queue_control.pause(call.scheduler, tx, call.body.queue, call.body.job_type)
@@ -158,7 +158,7 @@ def pause_queue(call: Call[PauseBody, Nothing]) -> Any:
 
 @operation("POST", "/api/queue/resume", Role.SUBMIT, body=PauseBody, answer=QueueStatus)
 def resume_queue(call: Call[PauseBody, Nothing]) -> Any:
-    """Lift one pause, or every pause."""
+    """Lift one pause, or all of them."""
 
     def work(tx: Transaction) -> QueueStatus:
         queue_control.resume(tx, call.body.queue, call.body.job_type)
@@ -169,7 +169,7 @@ def resume_queue(call: Call[PauseBody, Nothing]) -> Any:
 
 @operation("POST", "/api/queue/reorder", Role.SUBMIT, body=ReorderBody, answer=Page[Job])
 def reorder_queue(call: Call[ReorderBody, Nothing]) -> Any:
-    """Put waiting jobs into this order; the others keep their places."""
+    """Reorder waiting jobs; the others keep their places."""
     if len(call.body.order) > MOST_REORDERED:
         raise errors.InvalidRequest("order", f"at most {MOST_REORDERED} jobs at a time")
 

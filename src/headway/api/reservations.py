@@ -26,7 +26,7 @@ class ReservationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     status=201,
 )
 def create_reservation(call: Call[ReservationRequest, Nothing]) -> Any:
-    """Hold the next slot; 409 names who holds it already."""
+    """Reserve the next slot; a 409 names who already holds it."""
     return call.scheduler.store.write_later(
         lambda tx: direct.reserve(call.scheduler, tx, call.body.reserved_by, call.scheduler.server)
     )
@@ -34,7 +34,7 @@ def create_reservation(call: Call[ReservationRequest, Nothing]) -> Any:
 
 @operation("GET", "/api/reservations", Role.READ, query=Paging, answer=Page[Reservation])
 def list_reservations(call: Call[Nothing, Paging]) -> Page[Reservation]:
-    """Reservations, newest first."""
+    """List reservations, newest first."""
     limit = paging.check_limit(call.query.limit)
     before = paging.read_cursor(call.query.cursor)
     found = call.scheduler.store.read(lambda tx: direct.page(tx, before=before, count=limit + 1))
@@ -43,5 +43,5 @@ def list_reservations(call: Call[Nothing, Paging]) -> Page[Reservation]:
 
 @operation("POST", "/api/reservations/{id}/release", Role.SUBMIT, answer=Reservation)
 def release_reservation(call: Call[Nothing, Nothing]) -> Any:
-    """Give the slot back."""
+    """Release the slot."""
     return call.scheduler.store.write_later(lambda tx: direct.release(tx, call.path["id"]))

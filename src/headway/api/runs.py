@@ -28,14 +28,14 @@ class RunQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class RetryBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The new job's priority, if it is to have another."""
+    """The new job's priority, if it should differ."""
 
     priority: int | str | None = None
 
 
 @operation("GET", "/api/job-runs", Role.READ, query=RunQuery, answer=Page[Run])
 def list_runs(call: Call[Nothing, RunQuery]) -> Page[Run]:
-    """Runs, newest first."""
+    """List runs, newest first."""
     query = call.query
     limit = paging.check_limit(query.limit)
     statuses = _statuses(query.status)
@@ -64,13 +64,13 @@ def _statuses(text: str | None) -> tuple[RunStatus | None, ...]:
 
 @operation("GET", "/api/job-runs/{id}", Role.READ, answer=Run)
 def get_run(call: Call[Nothing, Nothing]) -> Run:
-    """One run."""
+    """Get one run."""
     return call.scheduler.store.read(lambda tx: runs.view(tx, call.path["id"]))
 
 
 @operation("POST", "/api/job-runs/{id}/retry", Role.SUBMIT, body=RetryBody, answer=Job, status=201)
 def retry_run(call: Call[RetryBody, Nothing]) -> Any:
-    """Try a failed run again as a new job with the run's params."""
+    """Retry a failed run as a new job with the run's params."""
 
     def work(tx: Transaction) -> Job:
         number = retry.retry_run(call.scheduler, tx, call.path["id"], call.body.priority)

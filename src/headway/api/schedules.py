@@ -34,7 +34,7 @@ class PreviewQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 @operation("POST", "/api/schedules", Role.SUBMIT, body=ScheduleRequest, answer=Schedule, status=201)
 def create_schedule(call: Call[ScheduleRequest, Nothing]) -> Any:
-    """Make a schedule from a template and one of `cron`, `every` and `at`."""
+    """Create a schedule from a template and one of `cron`, `every` and `at`."""
 
     def work(tx: Transaction) -> Schedule:
         schedule = schedules.create(call.scheduler, tx, call.body)
@@ -46,7 +46,7 @@ def create_schedule(call: Call[ScheduleRequest, Nothing]) -> Any:
 
 @operation("GET", "/api/schedules", Role.READ, query=ScheduleQuery, answer=Page[Schedule])
 def list_schedules(call: Call[Nothing, ScheduleQuery]) -> Page[Schedule]:
-    """Schedules, newest first."""
+    """List schedules, newest first."""
     query = call.query
     limit = paging.check_limit(query.limit)
     before = paging.read_cursor(query.cursor)
@@ -58,7 +58,7 @@ def list_schedules(call: Call[Nothing, ScheduleQuery]) -> Page[Schedule]:
 
 @operation("GET", "/api/schedules/{id}", Role.READ, answer=Schedule)
 def get_schedule(call: Call[Nothing, Nothing]) -> Schedule:
-    """One schedule, by id or name."""
+    """Get one schedule, by id or name."""
     return call.scheduler.store.read(lambda tx: schedules.get(tx, call.path["id"]))
 
 
@@ -78,7 +78,7 @@ def change_schedule(call: Call[SchedulePatch, Nothing]) -> Any:
 
 @operation("DELETE", "/api/schedules/{id}", Role.SUBMIT, answer=Schedule)
 def remove_schedule(call: Call[Nothing, Nothing]) -> Any:
-    """Remove a schedule; its jobs stay."""
+    """Delete a schedule; its jobs stay."""
     name = call.path["id"]
 
     def work(tx: Transaction) -> Schedule:
@@ -90,7 +90,7 @@ def remove_schedule(call: Call[Nothing, Nothing]) -> Any:
 
 @operation("POST", "/api/schedules/{id}/trigger", Role.SUBMIT, answer=Job, status=201)
 def trigger_schedule(call: Call[Nothing, Nothing]) -> Any:
-    """Make a job of the schedule now."""
+    """Create a job from the schedule now."""
 
     def work(tx: Transaction) -> Job:
         number = trigger.trigger_now(call.scheduler, tx, call.path["id"])
@@ -101,7 +101,7 @@ def trigger_schedule(call: Call[Nothing, Nothing]) -> Any:
 
 @operation("GET", "/api/schedules/{id}/next", Role.READ, query=PreviewQuery, answer=Page[Fire])
 def preview_schedule(call: Call[Nothing, PreviewQuery]) -> Page[Fire]:
-    """The next fires, with local times and weekdays."""
+    """List the next fires, with local times and weekdays."""
     found = call.scheduler.store.read(
         lambda tx: schedules.preview(tx, call.path["id"], call.query.n)
     )

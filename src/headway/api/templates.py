@@ -27,7 +27,7 @@ class TemplateQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     "POST", "/api/job-templates", Role.SUBMIT, body=TemplateRequest, answer=Template, status=201
 )
 def create_template(call: Call[TemplateRequest, Nothing]) -> Any:
-    """Make a template; its name must be free."""
+    """Create a template; its name must be unused."""
     _check_command(call.principal, call.body.job_type)
     by_admin = call.principal.may(Role.ADMIN)
     return call.scheduler.store.write_later(
@@ -37,7 +37,7 @@ def create_template(call: Call[TemplateRequest, Nothing]) -> Any:
 
 @operation("GET", "/api/job-templates", Role.READ, query=TemplateQuery, answer=Page[Template])
 def list_templates(call: Call[Nothing, TemplateQuery]) -> Page[Template]:
-    """Templates, newest first, archived ones too."""
+    """List templates, newest first, including archived ones."""
     limit = paging.check_limit(call.query.limit)
     status = filters.read_word("status", call.query.status, TemplateStatus)
     before = paging.read_cursor(call.query.cursor)
@@ -49,13 +49,13 @@ def list_templates(call: Call[Nothing, TemplateQuery]) -> Page[Template]:
 
 @operation("GET", "/api/job-templates/{id}", Role.READ, answer=Template)
 def get_template(call: Call[Nothing, Nothing]) -> Template:
-    """One template, by id or name."""
+    """Get one template, by id or name."""
     return call.scheduler.store.read(lambda tx: templates.get(tx, call.path["id"]))
 
 
 @operation("PATCH", "/api/job-templates/{id}", Role.SUBMIT, body=TemplatePatch, answer=Template)
 def change_template(call: Call[TemplatePatch, Nothing]) -> Any:
-    """Change a template; jobs that exist stay as they are."""
+    """Change a template; existing jobs stay as they are."""
 
     def work(tx: Transaction) -> Template:
         template = templates.get(tx, call.path["id"])
@@ -70,7 +70,7 @@ def change_template(call: Call[TemplatePatch, Nothing]) -> Any:
 
 @operation("DELETE", "/api/job-templates/{id}", Role.SUBMIT, answer=Template)
 def archive_template(call: Call[Nothing, Nothing]) -> Any:
-    """Archive a template: it stays readable and makes no more jobs."""
+    """Archive a template: it stays readable but creates no more jobs."""
 
     def work(tx: Transaction) -> Template:
         template = templates.get(tx, call.path["id"])

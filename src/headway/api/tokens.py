@@ -12,7 +12,7 @@ from headway.storage import tokens as kept
 
 
 class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whose token it is, and what it allows."""
+    """The token's name and role."""
 
     name: str
     role: Role
@@ -20,7 +20,7 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 @operation("POST", "/api/tokens", Role.ADMIN, body=TokenRequest, answer=Token, status=201)
 def create_token(call: Call[TokenRequest, Nothing]) -> Any:
-    """Make a token; the answer shows it, this once."""
+    """Create a token; only this answer shows it."""
     return call.scheduler.store.write_later(
         lambda tx: tokens.create(call.scheduler, tx, call.body.name, call.body.role)
     )
@@ -28,7 +28,7 @@ def create_token(call: Call[TokenRequest, Nothing]) -> Any:
 
 @operation("GET", "/api/tokens", Role.ADMIN, query=Paging, answer=Page[Token])
 def list_tokens(call: Call[Nothing, Paging]) -> Page[Token]:
-    """Tokens, newest first, revoked ones too."""
+    """List tokens, newest first, including revoked ones."""
     limit = paging.check_limit(call.query.limit)
     before = paging.read_cursor(call.query.cursor)
     found = call.scheduler.store.read(lambda tx: kept.page(tx, before=before, count=limit + 1))
@@ -37,5 +37,5 @@ def list_tokens(call: Call[Nothing, Paging]) -> Page[Token]:
 
 @operation("DELETE", "/api/tokens/{id}", Role.ADMIN, answer=Token)
 def revoke_token(call: Call[Nothing, Nothing]) -> Any:
-    """Revoke a token: from now on it is good for nothing."""
+    """Revoke a token; it stops working."""
     return call.scheduler.store.write_later(lambda tx: tokens.revoke(tx, call.path["id"]))

@@ -13,7 +13,7 @@ from headway.storage import webhooks as kept
 
 
 class WebhookRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who is to be told, and of which events; of all if none are given."""
+    """The URL to notify, and of which events; all if none are given."""
 
     url: str
     events: list[str] | None = None
@@ -36,7 +36,7 @@ class DeliveryQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 @operation("POST", "/api/webhooks", Role.ADMIN, body=WebhookRequest, answer=Webhook, status=201)
 def create_webhook(call: Call[WebhookRequest, Nothing]) -> Any:
-    """Register an endpoint; the answer shows its secret, this once."""
+    """Register an endpoint; only this answer shows its secret."""
     return call.scheduler.store.write_later(
         lambda tx: webhooks.register(call.scheduler, tx, call.body.url, call.body.events)
     )
@@ -44,7 +44,7 @@ def create_webhook(call: Call[WebhookRequest, Nothing]) -> Any:
 
 @operation("GET", "/api/webhooks", Role.ADMIN, query=Paging, answer=Page[Webhook])
 def list_webhooks(call: Call[Nothing, Paging]) -> Page[Webhook]:
-    """Registered endpoints, newest first, without their secrets."""
+    """List endpoints, newest first, without their secrets."""
     limit = paging.check_limit(call.query.limit)
     before = paging.read_cursor(call.query.cursor)
     found = call.scheduler.store.read(lambda tx: kept.page(tx, before=before, count=limit + 1))
@@ -53,7 +53,7 @@ def list_webhooks(call: Call[Nothing, Paging]) -> Page[Webhook]:
 
 @operation("GET", "/api/webhooks/secret", Role.ADMIN, answer=WebhookSecret)
 def get_webhook_secret(call: Call[Nothing, Nothing]) -> Any:
-    """The secret that signs messages to a job's own `webhook_url`."""
+    """Get the secret that signs messages to a job's own `webhook_url`."""
     return call.scheduler.store.write_later(
         lambda tx: WebhookSecret(secret=webhooks.default_secret(tx))
     )
@@ -61,13 +61,13 @@ def get_webhook_secret(call: Call[Nothing, Nothing]) -> Any:
 
 @operation("DELETE", "/api/webhooks/{id}", Role.ADMIN, answer=Webhook)
 def remove_webhook(call: Call[Nothing, Nothing]) -> Any:
-    """Remove an endpoint; what was not delivered to it fails."""
+    """Remove an endpoint; its pending messages fail."""
     return call.scheduler.store.write_later(lambda tx: webhooks.remove(tx, call.path["id"]))
 
 
 @operation("GET", "/api/webhook-deliveries", Role.ADMIN, query=DeliveryQuery, answer=Page[Delivery])
 def list_deliveries(call: Call[Nothing, DeliveryQuery]) -> Page[Delivery]:
-    """Messages to endpoints, newest first."""
+    """List messages to endpoints, newest first."""
     query = call.query
     limit = paging.check_limit(query.limit)
     status = filters.read_word("status", query.status, DeliveryStatus)
@@ -82,11 +82,11 @@ def list_deliveries(call: Call[Nothing, DeliveryQuery]) -> Page[Delivery]:
 
 @operation("GET", "/api/webhook-deliveries/{id}", Role.ADMIN, answer=Delivery)
 def get_delivery(call: Call[Nothing, Nothing]) -> Delivery:
-    """One message with its tries so far."""
+    """Get one message with its tries so far."""
     return call.scheduler.store.read(lambda tx: webhooks.get_delivery(tx, call.path["id"]))
 
 
 @operation("POST", "/api/webhook-deliveries/{id}/redeliver", Role.ADMIN, answer=Delivery)
 def redeliver(call: Call[Nothing, Nothing]) -> Any:
-    """Send a message that was delivered or given up once more."""
+    """Send a delivered or failed message again."""
     return call.scheduler.store.write_later(lambda tx: webhooks.redeliver(tx, call.path["id"]))

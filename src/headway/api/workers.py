@@ -13,14 +13,14 @@ from headway.storage.transaction import Transaction
 
 @operation("GET", "/api/workers", Role.READ, answer=Page[Worker])
 def list_workers(call: Call[Nothing, Nothing]) -> Page[Worker]:
-    """Every worker that is known, with what it holds."""
+    """List known workers and the jobs that they hold."""
     found = call.scheduler.store.read(lambda tx: explain.known_workers(call.scheduler, tx))
     return Page(items=found)
 
 
 @operation("DELETE", "/api/workers/{id}", Role.WORK, answer=WorkerBody)
 def leave(call: Call[Nothing, Nothing]) -> Any:
-    """A worker stops: its waiting claims are answered, and it is forgotten if it holds nothing."""
+    """Sign a worker off: its waiting claims are answered, and it is forgotten if it is idle."""
 
     def work(tx: Transaction) -> WorkerBody:
         access.check_worker(tx, call.principal, call.path["id"])

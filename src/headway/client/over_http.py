@@ -144,7 +144,7 @@ def server_url(url: str) -> str:
     """The address of a server, which is shown in messages: it holds no secret."""
     if "@" in url:
         raise errors.InvalidRequest(
-            "url", "takes no user and password; a token goes into --token or HEADWAY_TOKEN"
+            "url", "takes no user or password; pass a token with --token or HEADWAY_TOKEN"
         )
     if urlsplit(url).scheme not in ("http", "https"):
         raise errors.InvalidRequest("url", f"{url!r} does not begin with http:// or https://")
@@ -202,7 +202,7 @@ def _read(call: Call[Any], status: int, content: bytes) -> Any:
         return msgspec.json.decode(content, type=call.answer)
     except msgspec.DecodeError as error:
         raise errors.Unavailable(
-            f"the server's answer cannot be read; is it of another version? ({error})"
+            f"the server's answer cannot be read; does it run another version? ({error})"
         ) from None
 
 
@@ -214,14 +214,14 @@ def problem(status: int, content: bytes) -> errors.HeadwayError:
             str(body["code"]), str(body["detail"]), status, body.get("errors"), body.get("facts")
         )
     except (msgspec.MsgspecError, KeyError):
-        return errors.Unavailable(f"the server answered {status} and nothing that can be read")
+        return errors.Unavailable(f"the server answered {status} with an unreadable body")
 
 
 def unreachable(url: str, error: Exception) -> errors.Unavailable:
     """Why a server could not be asked."""
     if "certificate" in str(error).lower():
         return errors.UntrustedServer(
-            f"the certificate of {url} could not be checked: {error}; see the setting ca_file"
+            f"the certificate of {url} could not be verified: {error}; see the setting ca_file"
         )
     return errors.Unavailable(f"{url} does not answer: {_words(error)}")
 

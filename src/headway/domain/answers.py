@@ -13,7 +13,7 @@ from headway.domain.states import JobStatus
 
 
 class GateState(StrEnum):
-    """How a gate stands for one job; what lies behind a closed gate is not reached."""
+    """The state of a gate for one job; gates behind a closed one are not reached."""
 
     OPEN = "open"
     CLOSED = "closed"
@@ -41,7 +41,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CurrentJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that runs now."""
+    """A running job."""
 
     job_id: str
     number: int
@@ -52,7 +52,7 @@ class CurrentJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """How many jobs ever ended in which way."""
+    """How many jobs have ended, by status."""
 
     succeeded: int = 0
     failed: int = 0
@@ -63,7 +63,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole at a glance. It is running while a worker is alive."""
+    """An overview. It is running while a worker is alive."""
 
     running: bool
     current_jobs: tuple[CurrentJob, ...]
@@ -97,7 +97,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AfterEdge(msgspec.Struct, frozen=True, kw_only=True):
-    """How the one job comes after the other."""
+    """How one job depends on another."""
 
     policy: Policy
 
@@ -124,7 +124,7 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Paused(msgspec.Struct, frozen=True, kw_only=True):
-    """One pause: of everything, of a queue, of a job type."""
+    """One pause: of everything, a queue or a job type."""
 
     queue: str | None
     job_type: str | None
@@ -132,7 +132,7 @@ class Paused(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueCount(msgspec.Struct, frozen=True, kw_only=True):
-    """How many jobs of a queue wait for the same kind of thing, and since when the oldest does."""
+    """How many jobs of a queue wait for the same kind of thing, and since when the oldest has."""
 
     queue: str
     status: JobStatus
@@ -142,7 +142,7 @@ class QueueCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The queue at a glance; `waiting` is as it was counted at `as_of`, `length` as it is."""
+    """An overview of the queue: `length` is current, `waiting` was counted at `as_of`."""
 
     length: int
     as_of: datetime
@@ -151,7 +151,7 @@ class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LimitView(msgspec.Struct, frozen=True, kw_only=True):
-    """A limit with what is used of it, and what was started within its window."""
+    """A limit, how much of it is in use, and how much started within its window."""
 
     name: str
     size: int | None
@@ -178,7 +178,7 @@ class LockView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MarkerView(msgspec.Struct, frozen=True, kw_only=True):
-    """A custom artifact that is there, with the job that made it, if one did."""
+    """A custom artifact that is present, and the job that produced it, if one did."""
 
     artifact: str
     job_id: str | None

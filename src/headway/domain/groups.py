@@ -21,7 +21,7 @@ class GroupMode(StrEnum):
 
 
 class OnFailure(StrEnum):
-    """What the group's maker wants when a member fails for good."""
+    """What to do with the rest when a member fails for good."""
 
     STOP = "stop"
     CONTINUE = "continue"
@@ -48,7 +48,7 @@ class GroupStatus(StrEnum):
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """A member, judged by the last link of its chain."""
+    """A member; its status is that of the last job in its retry chain."""
 
     job_id: str
     number: int

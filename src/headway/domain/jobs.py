@@ -17,7 +17,7 @@ COMMAND = "command"
 
 
 class Policy(StrEnum):
-    """What must become of a dependency."""
+    """How a dependency must end."""
 
     SUCCESS = "success"
     FINISHED = "finished"
@@ -25,7 +25,7 @@ class Policy(StrEnum):
 
 
 class RetryState(StrEnum):
-    """What was decided about trying a failed job again."""
+    """What was decided about retrying a failed job."""
 
     NONE = "none"
     SCHEDULED = "scheduled"
@@ -34,7 +34,7 @@ class RetryState(StrEnum):
 
 
 class Approval(StrEnum):
-    """What a person said."""
+    """What a person decided."""
 
     PENDING = "PENDING"
     APPROVED = "APPROVED"
@@ -71,7 +71,7 @@ class PinnedHead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How often and how soon a failed job is tried again."""
+    """How often and how soon a failed job is retried."""
 
     max_attempts: int = 3
     base_delay_s: float = 10.0
@@ -87,7 +87,7 @@ class WaitReason(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a run says it is."""
+    """How far a run says it has got."""
 
     fraction: float | None
     message: str | None
@@ -182,7 +182,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a finished job came to, judged by the last link of its chain."""
+    """The result of an ended job, taken from the last job in its retry chain."""
 
     job_id: str
     status: JobStatus

@@ -13,7 +13,9 @@ def refuse_nonsense(value: Any, field: str, depth: int = 0) -> None:
     """NaN and infinity, NULs and half characters, and JSON that nests too deeply."""
     if depth > DEEPEST:
         top = ".".join(field.split(".")[:2])
-        raise errors.InvalidRequest(top.partition("[")[0], f"nests deeper than {DEEPEST} levels")
+        raise errors.InvalidRequest(
+            top.partition("[")[0], f"is nested deeper than {DEEPEST} levels"
+        )
     if isinstance(value, float) and not math.isfinite(value):
         raise errors.InvalidRequest(field, f"{value} is not a JSON number")
     if isinstance(value, str):
@@ -30,9 +32,9 @@ def refuse_nonsense(value: Any, field: str, depth: int = 0) -> None:
 def _refuse_broken(text: str, field: str) -> None:
     """What not every database and no program takes."""
     if "\0" in text:
-        raise errors.InvalidRequest(field, "text holds the character NUL")
+        raise errors.InvalidRequest(field, "contains a NUL character")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise errors.InvalidRequest(field, "text holds half of a character") from None
+            raise errors.InvalidRequest(field, "contains a lone surrogate") from None

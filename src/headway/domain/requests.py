@@ -91,7 +91,7 @@ class JobRequest(
 class BatchJobRequest(
     JobRequest, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A job of a batch, which others of the batch may name by its ref."""
+    """A job of a batch; others in the batch may refer to it by its ref."""
 
     ref: str | None = None
 
@@ -150,7 +150,7 @@ def check_commit(field: str, value: str) -> None:
     """A commit in full, or enough of its first digits."""
     if not COMMIT.fullmatch(value):
         raise errors.InvalidRequest(
-            field, f"{value[:100]!r} is no commit: give 7 to 64 hexadecimal digits"
+            field, f"{value[:100]!r} is not a commit: give 7 to 64 hexadecimal digits"
         )
 
 
@@ -166,16 +166,19 @@ def check_seconds(field: str, value: float | None, *, zero: bool = True) -> None
         return
     if not math.isfinite(value) or value < 0 or value > LONGEST_TIME_S or (value == 0 and not zero):
         raise errors.InvalidRequest(
-            field, f"{value} is not a time span of {'0' if zero else 'more than 0'} s to ten years"
+            field,
+            f"{value} is not a time span from {'0' if zero else 'more than 0'} s to ten years",
         )
 
 
 def check_moment(field: str, value: datetime | None) -> None:
     """A moment that can only be meant in one way."""
     if value is not None and value.tzinfo is None:
-        raise errors.InvalidRequest(field, f"{value} needs an offset, for example a Z at its end")
+        raise errors.InvalidRequest(
+            field, f"{value} needs a UTC offset, for example a Z at its end"
+        )
     if value is not None and not 1 < value.year < 9999:  # as UTC it may be in another year
-        raise errors.InvalidRequest(field, f"{value} is too far away")
+        raise errors.InvalidRequest(field, f"{value} is out of range")
 
 
 def check_url(field: str, value: str | None) -> None:
@@ -184,7 +187,7 @@ def check_url(field: str, value: str | None) -> None:
         # The URL is not repeated: it may hold a password.
         raise errors.InvalidRequest(field, "must be an http or https URL of up to 2000 characters")
     if value is not None and not _can_be_called(value):
-        raise errors.InvalidRequest(field, "this URL has no host or port that can be called")
+        raise errors.InvalidRequest(field, "this URL has no valid host and port")
 
 
 def _can_be_called(url: str) -> bool:
@@ -216,7 +219,7 @@ def check(request: JobRequest) -> None:
     for flag in request.constraints:
         if flag not in FLAGS:
             raise errors.InvalidRequest(
-                "constraints", f"unknown flag {flag!r}; known are {', '.join(FLAGS)}"
+                "constraints", f"unknown flag {flag!r}; the flags are {', '.join(FLAGS)}"
             )
     for lock in request.locks or ():
         check_name("locks", lock if isinstance(lock, str) else lock.key)

@@ -8,7 +8,7 @@ import msgspec
 
 
 class Catchup(StrEnum):
-    """What becomes of fires that were missed while nobody was there."""
+    """What to do about fires that were missed while no server was running."""
 
     SKIP = "skip"
     ONE = "one"

@@ -24,7 +24,7 @@ EVENTS = (*RUN_EVENTS.values(), JOB_CANCELLED, JOB_BLOCKED)
 
 
 class DeliveryStatus(StrEnum):
-    """PENDING until an endpoint took it or every try was used."""
+    """PENDING until the endpoint accepts it or all tries are used up."""
 
     PENDING = "PENDING"
     DELIVERED = "DELIVERED"

@@ -61,7 +61,7 @@ class Codes:
         expires = self._codes.pop(body.code, 0.0)
         if expires < time.monotonic() or self._scheduler is None:
             raise errors.Unauthorized(
-                "this code is used or too old; the server prints a new one when it starts"
+                "this code is used up or too old; the server prints a new one when it starts"
             )
         scheduler = self._scheduler
         made = await awaiting(

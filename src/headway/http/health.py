@@ -72,7 +72,7 @@ def _try_to_write(store: Store) -> list[str]:
         writing.result(WAIT_S)
     except TimeoutError:
         writing.cancel()
-        return [f"a write has not ended within {WAIT_S:g} s"]
+        return [f"a write did not finish within {WAIT_S:g} s"]
     except HeadwayError as error:
         return [error.detail]
     return []

@@ -41,12 +41,12 @@ class Metrics:
     def _queue(self, tx: Transaction) -> Iterator[Metric]:
         depth = GaugeMetricFamily(
             "headway_jobs_waiting",
-            "Jobs that wait, by queue, status and reason",
+            "Waiting jobs, by queue, status and reason",
             labels=["queue", "status", "reason"],
         )
         age = GaugeMetricFamily(
             "headway_oldest_waiting_seconds",
-            "How long the oldest waiting job has been there",
+            "How long the oldest waiting job has waited",
             labels=["queue", "status", "reason"],
         )
         counted = lane_gates.waiting_counts(self._scheduler, tx)
@@ -58,19 +58,19 @@ class Metrics:
         yield age
         yield GaugeMetricFamily(
             "headway_waiting_counted_ago_seconds",
-            "How old the counts of waiting jobs are; large counts are taken less often",
+            "Age of the counts of waiting jobs; large counts are taken less often",
             value=(tx.now - counted.as_of).total_seconds(),
         )
 
     def _work(self, tx: Transaction) -> Iterator[Metric]:
         ended = CounterMetricFamily(
-            "headway_jobs_ended", "Jobs that ended, by status", labels=["status"]
+            "headway_jobs_ended", "Ended jobs, by status", labels=["status"]
         )
         for row in tx.rows("totals"):
             ended.add_metric([row["status"]], row["count"])
         yield ended
         running = GaugeMetricFamily(
-            "headway_leases", "Live leases, by queue and job type", labels=["queue", "job_type"]
+            "headway_leases", "Active leases, by queue and job type", labels=["queue", "job_type"]
         )
         counts: dict[tuple[str, str], int] = {}
         for row in tx.rows("live_leases"):
@@ -79,7 +79,9 @@ class Metrics:
         for labels, count in counts.items():
             running.add_metric(list(labels), count)
         yield running
-        used = GaugeMetricFamily("headway_limit_used", "What is used of a limit", labels=["limit"])
+        used = GaugeMetricFamily(
+            "headway_limit_used", "How much of a limit is in use", labels=["limit"]
+        )
         size = GaugeMetricFamily("headway_limit_size", "The size of a limit", labels=["limit"])
         for room in limits.rooms(tx, self._scheduler.concurrency).values():
             used.add_metric([room.name], room.used)
@@ -101,7 +103,7 @@ class Metrics:
         yield CounterMetricFamily(
             "headway_commits", "Transactions committed by this server", value=commits
         )
-        yield CounterMetricFamily("headway_writes", "Pieces of work in them", value=writes)
+        yield CounterMetricFamily("headway_writes", "Writes in those transactions", value=writes)
         yield GaugeMetricFamily(
             "headway_write_failing",
             "1 while the last write failed",
@@ -113,7 +115,7 @@ class Metrics:
         seen = self._scheduler.seen
         latency = HistogramMetricFamily(
             "headway_start_latency_seconds",
-            "From ready to started, by queue",
+            "Time from ready to started, by queue",
             labels=["queue"],
         )
         for queue in list(seen.start_latency.counts):
@@ -130,5 +132,7 @@ class Metrics:
             )
         yield run_time
         yield CounterMetricFamily(
-            "headway_leases_expired", "Leases that nobody renewed", value=seen.expired_leases
+            "headway_leases_expired",
+            "Leases that expired without being renewed",
+            value=seen.expired_leases,
         )

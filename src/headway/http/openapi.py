@@ -30,14 +30,14 @@ PROBLEM = {
 }
 
 REFUSALS = {
-    "400": "the request cannot be read",
-    "401": "no token, or an unknown one",
-    "403": "the token's role does not allow it",
-    "404": "there is no such thing",
-    "409": "not in this state",
+    "400": "malformed request",
+    "401": "token missing or unknown",
+    "403": "not allowed for the token's role",
+    "404": "not found",
+    "409": "conflict",
     "413": "too large",
-    "422": "the request makes no sense",
-    "503": "not now",
+    "422": "validation failed",
+    "503": "temporarily unavailable",
 }
 
 
@@ -94,7 +94,7 @@ IF_MATCH = {
     "in": "header",
     "required": False,
     "schema": {"type": "string"},
-    "description": "The ETag that was read: change nothing if it is another by now.",
+    "description": "The ETag from your last read; nothing is changed if it no longer matches.",
 }
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
@@ -163,10 +163,10 @@ def _responses(operation: Operation, schema: Any) -> dict[str, Any]:
     if operation.path == EVENTS:
         content["content"]["text/event-stream"] = TEXT
     good = {
-        str(status): {"description": "done", **tagged, **({} if status == 204 else content)}
+        str(status): {"description": "success", **tagged, **({} if status == 204 else content)}
         for status in (operation.status, *operation.also)
     }
-    stale = {"412": "changed since it was read"} if operation.takes_version else {}
+    stale = {"412": "changed since you read it"} if operation.takes_version else {}
     return {**good, **_refusals({**REFUSALS, **stale})}
 
 
@@ -184,8 +184,8 @@ def _content(schema: Any) -> dict[str, Any]:
 
 def _special(by_type: dict[str, Any]) -> list[Route]:
     """What is no operation of the table."""
-    of_run = _logs("read_log", "A run's output")
-    of_job = _logs("read_job_log", "The output of a job's last run")
+    of_run = _logs("read_log", "Read a run's output")
+    of_job = _logs("read_job_log", "Read the output of a job's last run")
     return [
         Route("POST", "/api/direct/{job_type}", Role.SUBMIT, _direct(by_type)),
         Route("GET", "/api/job-runs/{id}/logs/{stream}", Role.READ, of_run),
@@ -200,9 +200,9 @@ def _metrics() -> dict[str, Any]:
     refused = {status: REFUSALS[status] for status in ("401", "403", "503")}
     return {
         "operationId": "get_metrics",
-        "summary": "Numbers for Prometheus.",
+        "summary": "Get metrics for Prometheus.",
         "responses": {
-            "200": {"description": "done", "content": {"text/plain": TEXT}},
+            "200": {"description": "success", "content": {"text/plain": TEXT}},
             **_refusals(refused),
         },
     }
@@ -212,8 +212,8 @@ def _health() -> dict[str, Any]:
     word = {"type": "object", "properties": {"status": {"const": "ok"}}}
     return {
         "operationId": "get_health",
-        "summary": "Whether the process answers.",
-        "responses": {"200": {"description": "it does", **_content(word)}},
+        "summary": "Check that the process answers.",
+        "responses": {"200": {"description": "it answers", **_content(word)}},
     }
 
 
@@ -221,7 +221,7 @@ def _ready(by_type: dict[str, Any]) -> dict[str, Any]:
     report = _content(by_type[repr(Readiness)])
     return {
         "operationId": "get_readiness",
-        "summary": "Whether work can be sent here, and if not, why.",
+        "summary": "Check that the server is ready for work, and if not, why.",
         "responses": {
             "200": {"description": "ready", **report},
             "503": {"description": "not ready", **report},
@@ -230,14 +230,14 @@ def _ready(by_type: dict[str, Any]) -> dict[str, Any]:
 
 
 def _direct(by_type: dict[str, Any]) -> dict[str, Any]:
-    more = {"500": "the handler failed", "504": "no slot in time"}
+    more = {"500": "the handler failed", "504": "no slot became free in time"}
     return {
         "operationId": "run_direct",
-        "summary": "Run a handler of the built-in worker in the next slot, answer its result.",
+        "summary": "Run a handler of the built-in worker in the next slot and return its result.",
         "parameters": [_in_path("job_type")],
         "requestBody": _content(by_type[repr(DirectBody)]),
         "responses": {
-            "200": {"description": "done", **_content(by_type[repr(DirectAnswer)])},
+            "200": {"description": "success", **_content(by_type[repr(DirectAnswer)])},
             **_refusals({**REFUSALS, **more}),
         },
     }
@@ -248,7 +248,7 @@ def _logs(name: str, what: str) -> dict[str, Any]:
     text = {"content": {"text/plain": TEXT}}
     return {
         "operationId": name,
-        "summary": f"{what}: all of it, its tail, or as it grows.",
+        "summary": f"{what}: all of it, its last lines, or live.",
         "parameters": [
             _in_path("id"),
             _in_path("stream", enum=["stdout", "stderr"]),
@@ -272,8 +272,9 @@ def page() -> bytes:
         "<style>body{font:15px/1.5 system-ui;max-width:70rem;margin:2rem auto;padding:0 1rem}"
         "td{padding:.2rem .8rem .2rem 0;vertical-align:top}</style>"
         f"<h1>Headway API {__version__}</h1>"
-        "<p>The whole description is <a href=/openapi.json>openapi.json</a>. "
-        "Send <code>Authorization: Bearer &lt;token&gt;</code> with every call, and the "
-        "<code>ETag</code> of what you read as <code>If-Match</code> to change only that.</p>"
+        "<p>The full description is <a href=/openapi.json>openapi.json</a>. "
+        "Send <code>Authorization: Bearer &lt;token&gt;</code> with every call. To change "
+        "something only if nobody else has changed it since you read it, send its "
+        "<code>ETag</code> as <code>If-Match</code>.</p>"
         f"<table>{rows}</table>"
     ).encode()

@@ -31,10 +31,10 @@ def encode(error: HeadwayError) -> bytes:
 
 
 class InternalError(HeadwayError):
-    """Something went wrong here; the log has the details, the answer does not."""
+    """Something went wrong in the server; its log has the details."""
 
     code = "internal_error"
     http_status = 500
 
     def __init__(self) -> None:
-        super().__init__("something went wrong in the server; its log says what")
+        super().__init__("something went wrong in the server; its log has the details")

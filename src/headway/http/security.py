@@ -34,9 +34,7 @@ class Doorkeeper:
         except ValueError:
             name = ""
         if name.lower() not in self._hosts:
-            raise errors.Forbidden(
-                f"host {host!r} is not one of ours; see the setting allowed_hosts"
-            )
+            raise errors.Forbidden(f"host {host!r} is not allowed; add it to allowed_hosts")
 
     async def principal(self, exchange: Exchange) -> Principal:
         """Whose token it is."""
@@ -45,7 +43,7 @@ class Doorkeeper:
             raise errors.Unauthorized("send a token: Authorization: Bearer <token>")
         found = await self._find(token.strip())
         if found is None:
-            raise errors.Unauthorized("this token is not known, was revoked, or its time is up")
+            raise errors.Unauthorized("this token is unknown, was revoked, or has expired")
         return found
 
     def forget(self) -> None:

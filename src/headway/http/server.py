@@ -91,7 +91,7 @@ class Server:
         if self._signals > 1:
             log.warning("stopping now")
             os._exit(1)
-        log.info("stopping: running jobs have %g s to end; once more to stop now", self._grace_s)
+        log.info("stopping: running jobs have %g s to end; signal again to stop now", self._grace_s)
         asked.set()
 
     async def _wind_down(self) -> None:
@@ -101,7 +101,7 @@ class Server:
         await self.application.close_desks()
         finished = await asyncio.to_thread(self._worker.stop, self._grace_s)
         if not finished:
-            log.warning("some jobs did not end in time; the next start recovers them")
+            log.warning("some jobs did not finish in time; the next start recovers them")
         await asyncio.to_thread(self._timekeeper.stop)
         await asyncio.to_thread(self._courier.stop)
 
@@ -146,5 +146,7 @@ def recover(
             report.reservations_expired,
         )
     if report.errors:
-        log.error("%d running jobs could not be recovered; the next start tries", report.errors)
+        log.error(
+            "%d running jobs could not be recovered; the next start tries again", report.errors
+        )
     return report

@@ -123,7 +123,7 @@ def _run_id_of_job(tx: Transaction, reference: str) -> str:
 def _read_query(query: dict[str, str]) -> tuple[bool, int | None]:
     unknown = set(query) - {"follow", "tail"}
     if unknown:
-        raise errors.InvalidRequest(min(unknown), "there is no such parameter")
+        raise errors.InvalidRequest(min(unknown), "unknown parameter")
     follow, tail = filters.read_flag("follow", query.get("follow", "false")), query.get("tail")
     if tail is not None and not _is_line_count(tail):
         raise errors.InvalidRequest("tail", f"must be a number of lines up to {MOST_TAIL}")

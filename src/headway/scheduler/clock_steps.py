@@ -61,7 +61,7 @@ def mend(scheduler: Scheduler, step_s: float) -> None:
     """Put right what a step of the clock would spoil."""
     direction = "forward" if step_s > 0 else "back"
     log.warning(
-        "the clock was set %s by %.0f s; leases get a fresh term and schedules look again",
+        "the clock was set %s by %.0f s; leases are renewed and schedules recomputed",
         direction,
         abs(step_s),
     )

@@ -81,10 +81,10 @@ class Courier:
                 try:
                     wait_s = await self._round(client)
                 except errors.Unavailable as error:
-                    log.warning("messages must wait: %s", error)
+                    log.warning("webhook messages are delayed: %s", error)
                     wait_s = 1.0
                 except Exception:
-                    log.exception("messages could not be sent; it is tried again")
+                    log.exception("webhook messages could not be sent; they will be tried again")
                     wait_s = 1.0
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._wake.wait(), min(wait_s, SAFETY_POLL_S))
@@ -198,7 +198,7 @@ class Courier:
         try:
             await self._record()
         except Exception as error:
-            log.warning("results were lost, their messages are sent again: %s", error)
+            log.warning("results were lost; their webhook messages will be sent again: %s", error)
 
 
 async def _read_a_little(response: httpx.Response) -> None:

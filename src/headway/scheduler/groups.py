@@ -114,7 +114,7 @@ def _wanted(
         except errors.NotFound:
             raise errors.UnknownReference("order", "job", reference) from None
         if number not in found:
-            problem = f"job {reference} is not a member that has yet to start, or is named twice"
+            problem = f"job {reference} is not a member, has already started, or is named twice"
             raise errors.InvalidRequest("order", problem)
         wanted.append(found.pop(number))
     if found:

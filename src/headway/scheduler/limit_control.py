@@ -65,7 +65,7 @@ def remove(scheduler: Scheduler, tx: Transaction, name: str) -> LimitView:
     """Forget a limit that no active job names; answers how it was."""
     found = view(scheduler, tx, name)
     if tx.value("lanes_naming_limit", name=name):
-        raise errors.Conflict(f"limit {name!r} is named by jobs that are not over")
+        raise errors.Conflict(f"limit {name!r} is named by active jobs")
     tx.do("remove_limit", name=name)
     tx.wake(READY)
     return found

@@ -56,7 +56,7 @@ def _changed(
             row["position"] = jobs.allocate(tx, positions=1).position
     if patch.position is not _UNSET:
         if abs(patch.position) > FURTHEST_POSITION:
-            raise errors.InvalidRequest("position", f"{patch.position} is too far away")
+            raise errors.InvalidRequest("position", f"{patch.position} is out of range")
         row["position"] = patch.position
     if patch.scheduled_for is not _UNSET:
         requests.check_moment("scheduled_for", patch.scheduled_for)
@@ -141,7 +141,7 @@ def _neighbour(
     except errors.NotFound:
         raise errors.UnknownReference(field, "job", name) from None
     if other.number == record.number:
-        raise errors.InvalidRequest(field, "a job cannot stand before or after itself")
+        raise errors.InvalidRequest(field, "a job cannot go before or after itself")
     if other.status not in states.WAITING:
         raise errors.Conflict(f"job {other.job_id} is {other.status} and has no place in the queue")
     return other

@@ -84,9 +84,7 @@ def _go_on(scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, job: New
 def _refuse_beside_another(tx: Transaction, last: JobRecord) -> None:
     """A chain has one link at work, and a unique key one active job."""
     if last.status in states.CLAIMS or last.status is states.RUNNING:
-        raise errors.Conflict(
-            f"job {last.job_id} is already trying this again, it is {last.status}"
-        )
+        raise errors.Conflict(f"job {last.job_id} is already retrying this; it is {last.status}")
     if last.status in states.TERMINAL and last.unique_key is not None:
         row = tx.row("active_job_by_unique_key", key=last.unique_key)
         if row is not None:

@@ -142,7 +142,7 @@ def _moment(moment: datetime, timezone: str) -> datetime:
     try:
         return (moment if moment.tzinfo else moment.replace(tzinfo=where)).astimezone(UTC)
     except OverflowError:
-        raise errors.InvalidRequest("at", "this is too close to the end of time") from None
+        raise errors.InvalidRequest("at", "time out of range") from None
 
 
 def _check(tx: Transaction, schedule: Schedule) -> None:

@@ -61,10 +61,10 @@ class Timekeeper:
                 self._notice_a_new_time()
                 wait_s = run_due(self._scheduler, self._started_at, self._watch.trusts)
             except errors.Unavailable as error:
-                log.warning("what is due must wait: %s", error)
+                log.warning("due work is delayed: %s", error)
                 wait_s = 1.0
             except Exception:
-                log.exception("something that was due could not be done; it is tried again")
+                log.exception("due work failed; it will be tried again")
                 wait_s = 1.0
             if wait_s > 0:
                 self._poke.wait(min(wait_s, SAFETY_POLL_S))
@@ -103,7 +103,7 @@ def run_due(
     if watching:
         probes.probe(scheduler)
     if failed:
-        raise ExceptionGroup("what was due could not be done", failed)
+        raise ExceptionGroup("due work failed", failed)
     left_s = SAFETY_POLL_S if next_at is None else (next_at - now) / 1000
     return min(left_s, scheduler.rules.probe_every_s) if watching else left_s
 

@@ -101,7 +101,7 @@ class LogShipper:
                 log.info("output waits for the scheduler: %s", error)
                 more = False
             except Exception:
-                log.exception("output could not be sent; it is tried again")
+                log.exception("output could not be sent; it will be tried again")
                 more = False
             self._stopping.wait(0.01 if more else EVERY_S)
 

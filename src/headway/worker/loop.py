@@ -107,7 +107,7 @@ class Worker:
         try:
             self._transport.close()
         except errors.HeadwayError as error:
-            log.warning("could not say goodbye: %s", error)
+            log.warning("could not sign off: %s", error)
         return idle
 
     def _abandon(self) -> None:
@@ -140,7 +140,7 @@ class Worker:
                 took_all = self._claim()
                 wait_s = FIRST_WAIT_S
             except errors.Unavailable as error:
-                log.warning("nothing could be claimed: %s", error)
+                log.warning("could not claim jobs: %s", error)
                 self._stopping.wait(wait_s * self._chance.uniform(0.5, 1.0))
                 wait_s = min(wait_s * 2, LONGEST_WAIT_S)
                 continue

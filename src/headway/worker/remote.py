@@ -172,7 +172,7 @@ class RemoteTransport:
         try:
             self._client.delete(f"/api/workers/{step(self._me.worker_id)}")
         except httpx.TransportError as error:
-            log.info("nobody to say goodbye to: %s", error)
+            log.info("could not sign off: %s", error)
 
     def _post(self, path: str, body: Any, timeout: float = ANSWER_WITHIN_S) -> httpx.Response:
         try:

@@ -16,12 +16,12 @@ def create_group(request: GroupRequest) -> Call[Group]:
 
 
 def list_groups(paging: Paging | None = None) -> Call[Page[Group]]:
-    """Groups, newest first."""
+    """List groups, newest first."""
     return Call("GET", "/api/job-groups", Page[Group], query=words(paging))
 
 
 def get_group(group_id: str) -> Call[Group]:
-    """One group with its members."""
+    """Get one group with its members."""
     return Call("GET", f"/api/job-groups/{step(group_id)}", Group)
 
 
@@ -33,6 +33,6 @@ def cancel_group(group_id: str, *, reason: str | None = None, force: bool = Fals
 
 
 def reorder_group(group_id: str, order: Sequence[JobRef]) -> Call[Group]:
-    """Put the members that have not started into another order."""
+    """Reorder the members that have not started."""
     body = GroupOrder(order=list(order))
     return Call("POST", f"/api/job-groups/{step(group_id)}/reorder", Group, body)

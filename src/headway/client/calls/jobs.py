@@ -28,12 +28,12 @@ def submit_batch(jobs: Sequence[BatchJobRequest]) -> Call[BatchAnswer]:
 
 
 def list_jobs(query: JobQuery | None = None) -> Call[Page[Job]]:
-    """Jobs, newest first."""
+    """List jobs, newest first."""
     return Call("GET", "/api/jobs", Page[Job], query=words(query or JobQuery()))
 
 
 def get_job(job: JobRef) -> Call[Job]:
-    """One job."""
+    """Get one job."""
     return Call("GET", f"/api/jobs/{step(job)}", Job)
 
 
@@ -55,45 +55,45 @@ def move_job(
     after: JobRef | None = None,
     queue_position: int | None = None,
 ) -> Call[Job]:
-    """Give a waiting job another place: one of the three."""
+    """Move a waiting job within its priority; give one of the three."""
     body = MoveBody(before=before, after=after, queue_position=queue_position)
     return Call("POST", f"/api/jobs/{step(job)}/move", Job, body)
 
 
 def approve_job(job: JobRef, reason: str | None = None) -> Call[Job]:
-    """Agree that a job may start."""
+    """Approve a job, so that it may start."""
     body = ReasonBody(reason=reason)
     return Call("POST", f"/api/jobs/{step(job)}/approve", Job, body, safe_to_repeat=False)
 
 
 def reject_job(job: JobRef, reason: str | None = None) -> Call[Job]:
-    """Refuse that a job starts."""
+    """Reject a job; it ends at once."""
     body = ReasonBody(reason=reason)
     return Call("POST", f"/api/jobs/{step(job)}/reject", Job, body, safe_to_repeat=False)
 
 
 def retry_job(job: JobRef, *, force: bool = False) -> Call[RewindReport]:
-    """Rewind a job and all that lies downstream of it."""
+    """Rewind a job: rerun it and everything downstream of it."""
     body = RewindBody(force=force)
     return Call("POST", f"/api/jobs/{step(job)}/retry", RewindReport, body, safe_to_repeat=False)
 
 
 def why(job: JobRef) -> Call[Why]:
-    """Why a job is not running."""
+    """Explain why a job is not running."""
     return Call("GET", f"/api/jobs/{step(job)}/why", Why)
 
 
 def get_result(job: JobRef) -> Call[JobResult]:
-    """What a finished job came to."""
+    """Get the result of an ended job."""
     return Call("GET", f"/api/jobs/{step(job)}/result", JobResult)
 
 
 def runs_of_job(job: JobRef) -> Call[Page[Run]]:
-    """A job's runs, newest first."""
+    """List a job's runs, newest first."""
     return Call("GET", f"/api/jobs/{step(job)}/runs", Page[Run])
 
 
 def events_of_job(job: JobRef, cursor: str | None = None) -> Call[Page[Event]]:
-    """A job's timeline."""
+    """List a job's events, oldest first."""
     query = {"limit": 200, **({"cursor": cursor} if cursor else {})}
     return Call("GET", f"/api/jobs/{step(job)}/events", Page[Event], query=query)

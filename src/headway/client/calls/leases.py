@@ -25,12 +25,12 @@ from headway.domain.workers import Worker
 
 
 def list_workers() -> Call[Page[Worker]]:
-    """Every worker that is known."""
+    """List known workers."""
     return Call("GET", "/api/workers", Page[Worker])
 
 
 def leave(worker_id: str) -> Call[WorkerBody]:
-    """Say goodbye."""
+    """Sign a worker off."""
     return Call("DELETE", f"/api/workers/{step(worker_id)}", WorkerBody)
 
 
@@ -50,7 +50,7 @@ def request_lease(body: LeaseBody) -> Call[LeaseAnswer]:
 
 
 def get_lease(lease_id: str) -> Call[Lease]:
-    """One lease."""
+    """Get one lease."""
     return Call("GET", f"/api/leases/{step(lease_id)}", Lease)
 
 
@@ -60,7 +60,7 @@ def heartbeat(lease_id: str, body: HeartbeatBody) -> Call[HeartbeatAnswer]:
 
 
 def heartbeats(body: Heartbeats) -> Call[ItemAnswers]:
-    """Keep many leases alive."""
+    """Keep several leases alive."""
     return Call("POST", "/api/leases/heartbeats", ItemAnswers, body)
 
 
@@ -70,7 +70,7 @@ def release(lease_id: str, body: ReleaseBody) -> Call[ReleaseAnswer]:
 
 
 def releases(body: Releases) -> Call[ItemAnswers]:
-    """Report how many runs ended."""
+    """Report how several runs ended."""
     return Call("POST", "/api/leases/releases", ItemAnswers, body)
 
 
@@ -80,5 +80,5 @@ def send_log(lease_id: str, body: LogBody) -> Call[LogAnswer]:
 
 
 def send_logs(body: LogPieces) -> Call[ItemAnswers]:
-    """Add to the output of many runs."""
+    """Add to the output of several runs."""
     return Call("POST", "/api/leases/logs", ItemAnswers, body)

@@ -7,32 +7,32 @@ from headway.domain.answers import LimitView, LockView, MarkerView
 
 
 def list_limits() -> Call[Page[LimitView]]:
-    """Every limit with what is used of it."""
+    """List limits and how much of each is in use."""
     return Call("GET", "/api/limits", Page[LimitView])
 
 
 def get_limit(name: str) -> Call[LimitView]:
-    """One limit."""
+    """Get one limit."""
     return Call("GET", f"/api/limits/{step(name)}", LimitView)
 
 
 def put_limit(name: str, *, size: int | None = None, rate: str | None = None) -> Call[LimitView]:
-    """Define a limit or change it."""
+    """Define or change a limit."""
     return Call("PUT", f"/api/limits/{step(name)}", LimitView, LimitBody(size=size, rate=rate))
 
 
 def delete_limit(name: str) -> Call[LimitView]:
-    """Forget a limit."""
+    """Remove a limit."""
     return Call("DELETE", f"/api/limits/{step(name)}", LimitView, safe_to_repeat=False)
 
 
 def list_locks() -> Call[Page[LockView]]:
-    """Every lock that is held or waited for."""
+    """List locks that are held or waited for."""
     return Call("GET", "/api/locks", Page[LockView])
 
 
 def list_artifacts(paging: Paging | None = None) -> Call[Page[MarkerView]]:
-    """Custom artifacts that are there, by name."""
+    """List custom artifacts that are present, by name."""
     return Call("GET", "/api/artifacts", Page[MarkerView], query=words(paging))
 
 
@@ -42,12 +42,12 @@ def get_artifact(kind: str, key: str) -> Call[MarkerView]:
 
 
 def put_artifact(kind: str, key: str) -> Call[MarkerView]:
-    """Say that a custom artifact is there."""
+    """Mark a custom artifact as present."""
     return Call("PUT", _artifact(kind, key), MarkerView)
 
 
 def delete_artifact(kind: str, key: str) -> Call[MarkerView]:
-    """Say that a custom artifact is gone."""
+    """Mark a custom artifact as missing."""
     return Call("DELETE", _artifact(kind, key), MarkerView, safe_to_repeat=False)
 
 

@@ -11,32 +11,32 @@ from headway.domain.jobs import Job
 
 
 def get_scheduler_status() -> Call[SchedulerStatus]:
-    """What runs, how much waits, and what became of the rest."""
+    """Get an overview: what runs, how much waits, and how the rest ended."""
     return Call("GET", "/api/scheduler/status", SchedulerStatus)
 
 
 def list_queue(paging: Paging | None = None) -> Call[Page[Job]]:
-    """Waiting jobs in the order in which they would go."""
+    """List waiting jobs in the order in which they would start."""
     return Call("GET", "/api/queue", Page[Job], query=words(paging))
 
 
 def get_queue_status() -> Call[QueueStatus]:
-    """How many jobs wait for what, and what is paused."""
+    """Count what waiting jobs wait for, and list what is paused."""
     return Call("GET", "/api/queue/status", QueueStatus)
 
 
 def pause_queue(queue: str | None = None, job_type: str | None = None) -> Call[QueueStatus]:
-    """Start nothing more of everything, of a queue or of a job type."""
+    """Pause everything, a queue or a job type: no new jobs start."""
     return Call("POST", "/api/queue/pause", QueueStatus, PauseBody(queue=queue, job_type=job_type))
 
 
 def resume_queue(queue: str | None = None, job_type: str | None = None) -> Call[QueueStatus]:
-    """Lift one pause, or every pause."""
+    """Lift one pause, or all of them."""
     return Call("POST", "/api/queue/resume", QueueStatus, PauseBody(queue=queue, job_type=job_type))
 
 
 def reorder_queue(order: Sequence[JobRef]) -> Call[Page[Job]]:
-    """Put waiting jobs into this order."""
+    """Reorder waiting jobs."""
     return Call("POST", "/api/queue/reorder", Page[Job], ReorderBody(order=list(order)))
 
 
@@ -50,5 +50,5 @@ def get_graph(
 
 
 def list_events(after: int = 0, limit: int = 50) -> Call[Page[Event]]:
-    """The history, oldest first."""
+    """List the history, oldest first."""
     return Call("GET", "/api/events", Page[Event], query={"after": after, "limit": limit})

@@ -7,17 +7,17 @@ from headway.domain.reservations import Reservation
 
 
 def create_reservation(reserved_by: str) -> Call[Reservation]:
-    """Hold the next slot."""
+    """Reserve the next slot."""
     body = ReservationRequest(reserved_by=reserved_by)
     return Call("POST", "/api/reservations", Reservation, body, safe_to_repeat=False)
 
 
 def list_reservations(paging: Paging | None = None) -> Call[Page[Reservation]]:
-    """Reservations, newest first."""
+    """List reservations, newest first."""
     return Call("GET", "/api/reservations", Page[Reservation], query=words(paging))
 
 
 def release_reservation(reservation_id: str) -> Call[Reservation]:
-    """Give the slot back."""
+    """Release the slot."""
     path = f"/api/reservations/{step(reservation_id)}/release"
     return Call("POST", path, Reservation, safe_to_repeat=False)

@@ -10,17 +10,17 @@ from headway.domain.schedules import Schedule
 
 
 def create_schedule(request: ScheduleRequest) -> Call[Schedule]:
-    """Make a schedule."""
+    """Create a schedule."""
     return Call("POST", "/api/schedules", Schedule, request, safe_to_repeat=False)
 
 
 def list_schedules(query: ScheduleQuery | None = None) -> Call[Page[Schedule]]:
-    """Schedules, newest first."""
+    """List schedules, newest first."""
     return Call("GET", "/api/schedules", Page[Schedule], query=words(query))
 
 
 def get_schedule(schedule: str) -> Call[Schedule]:
-    """One schedule, by id or name."""
+    """Get one schedule, by id or name."""
     return Call("GET", f"/api/schedules/{step(schedule)}", Schedule)
 
 
@@ -30,15 +30,15 @@ def change_schedule(schedule: str, patch: SchedulePatch) -> Call[Schedule]:
 
 
 def remove_schedule(schedule: str) -> Call[Schedule]:
-    """Remove a schedule; its jobs stay."""
+    """Delete a schedule; its jobs stay."""
     return Call("DELETE", f"/api/schedules/{step(schedule)}", Schedule, safe_to_repeat=False)
 
 
 def trigger_schedule(schedule: str) -> Call[Job]:
-    """Make a job of a schedule now."""
+    """Create a job from a schedule now."""
     return Call("POST", f"/api/schedules/{step(schedule)}/trigger", Job, safe_to_repeat=False)
 
 
 def preview_schedule(schedule: str, count: int = 10) -> Call[Page[Fire]]:
-    """The next fires of a schedule."""
+    """List the next fires of a schedule."""
     return Call("GET", f"/api/schedules/{step(schedule)}/next", Page[Fire], query={"n": count})

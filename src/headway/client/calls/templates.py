@@ -8,17 +8,17 @@ from headway.domain.templates import Template
 
 
 def create_template(request: TemplateRequest) -> Call[Template]:
-    """Make a template."""
+    """Create a template."""
     return Call("POST", "/api/job-templates", Template, request, safe_to_repeat=False)
 
 
 def list_templates(query: TemplateQuery | None = None) -> Call[Page[Template]]:
-    """Templates, newest first."""
+    """List templates, newest first."""
     return Call("GET", "/api/job-templates", Page[Template], query=words(query))
 
 
 def get_template(template: str) -> Call[Template]:
-    """One template, by id or name."""
+    """Get one template, by id or name."""
     return Call("GET", f"/api/job-templates/{step(template)}", Template)
 
 
@@ -28,5 +28,5 @@ def change_template(template: str, patch: TemplatePatch) -> Call[Template]:
 
 
 def archive_template(template: str) -> Call[Template]:
-    """Archive a template: it makes no more jobs."""
+    """Archive a template: it creates no more jobs."""
     return Call("DELETE", f"/api/job-templates/{step(template)}", Template)

@@ -7,13 +7,13 @@ from headway.domain.tokens import Role, Token
 
 
 def create_token(name: str, role: Role) -> Call[Token]:
-    """Make a token; the answer shows it, this once."""
+    """Create a token; only this answer shows it."""
     body = TokenRequest(name=name, role=role)
     return Call("POST", "/api/tokens", Token, body, safe_to_repeat=False)
 
 
 def list_tokens(paging: Paging | None = None) -> Call[Page[Token]]:
-    """Tokens, newest first."""
+    """List tokens, newest first."""
     return Call("GET", "/api/tokens", Page[Token], query=words(paging))
 
 

@@ -9,18 +9,18 @@ from headway.domain.webhooks import Delivery, Webhook
 
 
 def create_webhook(url: str, events: Sequence[str] | None = None) -> Call[Webhook]:
-    """Register an endpoint; the answer shows its secret, this once."""
+    """Register an endpoint; only this answer shows its secret."""
     body = WebhookRequest(url=url, events=list(events) if events else None)
     return Call("POST", "/api/webhooks", Webhook, body, safe_to_repeat=False)
 
 
 def list_webhooks(paging: Paging | None = None) -> Call[Page[Webhook]]:
-    """Registered endpoints, newest first."""
+    """List endpoints, newest first."""
     return Call("GET", "/api/webhooks", Page[Webhook], query=words(paging))
 
 
 def get_webhook_secret() -> Call[WebhookSecret]:
-    """The secret that signs messages to a job's own URL."""
+    """Get the secret that signs messages to a job's own URL."""
     return Call("GET", "/api/webhooks/secret", WebhookSecret)
 
 
@@ -30,16 +30,16 @@ def remove_webhook(webhook_id: str) -> Call[Webhook]:
 
 
 def list_deliveries(query: DeliveryQuery | None = None) -> Call[Page[Delivery]]:
-    """Messages to endpoints, newest first."""
+    """List messages to endpoints, newest first."""
     return Call("GET", "/api/webhook-deliveries", Page[Delivery], query=words(query))
 
 
 def get_delivery(delivery_id: str) -> Call[Delivery]:
-    """One message with its tries so far."""
+    """Get one message with its tries so far."""
     return Call("GET", f"/api/webhook-deliveries/{step(delivery_id)}", Delivery)
 
 
 def redeliver(delivery_id: str) -> Call[Delivery]:
-    """Send a message once more."""
+    """Send a message again."""
     path = f"/api/webhook-deliveries/{step(delivery_id)}/redeliver"
     return Call("POST", path, Delivery, safe_to_repeat=False)

@@ -1,21 +1,21 @@
 """Everything that can go wrong, as one tree.
 
 HeadwayError
-├── Invalid            what was asked makes no sense            422, exit 2
+├── Invalid            the request is invalid                   422, exit 2
 │   ├── InvalidRequest  InvalidParams  InvalidCron  InvalidTimezone  InvalidDuration
 │   ├── InvalidArtifact  OutsideWorkspace  NeverFires  UnknownReference
 │   └── DependencyCycle  UnknownLimit  UnknownTemplate  TemplateArchived
-├── Malformed          what was sent cannot be read             400, exit 2
-├── NotFound           there is no such thing                   404, exit 3
+├── Malformed          the request cannot be read               400, exit 2
+├── NotFound           it does not exist                        404, exit 3
 │   └── NotFinished
-├── Conflict           it cannot be done in this state          409, exit 4
+├── Conflict           not possible in the current state        409, exit 4
 │   ├── NotActive  AlreadyClaimed  IdempotencyMismatch  NameTaken  SlotReserved  StaleVersion
 │   ├── LeaseEnded  RunNotFailed  RewindRefused  IllegalMove  OtherBand
 │   └── NotAwaitingApproval  LogGap
-├── Unauthorized       who are you?                             401, exit 1
-├── Forbidden          you may not                              403, exit 1
+├── Unauthorized       the token is missing or unknown          401, exit 1
+├── Forbidden          the token's role does not allow this     403, exit 1
 │   └── ForeignLease  ForeignWorker
-├── TooLarge           more than the limit                      413, exit 2
+├── TooLarge           larger than the limit                    413, exit 2
 ├── WaitedTooLong      a direct request found no slot in time   504, exit 1
 ├── HandlerFailed      a direct request's handler raised        500, exit 1
 ├── JobFailed          the awaited job did not succeed          (SDK only)

@@ -1,10 +1,10 @@
-"""It cannot be done in this state."""
+"""Not possible in the current state."""
 
 from headway.domain.errors.root import HeadwayError
 
 
 class Conflict(HeadwayError):
-    """It cannot be done in this state."""
+    """Not possible in the current state."""
 
     code = "conflict"
     http_status = 409
@@ -30,7 +30,7 @@ class AlreadyClaimed(Conflict):
 
 
 class IllegalMove(Conflict):
-    """The table of legal moves has no such move."""
+    """This change of status is not allowed."""
 
     code = "illegal_move"
 
@@ -39,7 +39,7 @@ class IllegalMove(Conflict):
 
 
 class OtherBand(Conflict):
-    """A move stays inside one priority."""
+    """A job can only be moved within its priority."""
 
     code = "other_priority"
 
@@ -50,16 +50,16 @@ class OtherBand(Conflict):
 
 
 class IdempotencyMismatch(Conflict):
-    """The key was used for something else."""
+    """The key was already used for a different request."""
 
     code = "idempotency_mismatch"
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"idempotency key {key!r} was used before with a different request")
+        super().__init__(f"idempotency key {key!r} was already used with a different request")
 
 
 class NameTaken(Conflict):
-    """The name is in use."""
+    """The name is already in use."""
 
     code = "name_taken"
 
@@ -68,7 +68,7 @@ class NameTaken(Conflict):
 
 
 class SlotReserved(Conflict):
-    """Somebody holds the next slot."""
+    """The next slot is already reserved."""
 
     code = "slot_reserved"
 
@@ -77,26 +77,26 @@ class SlotReserved(Conflict):
 
 
 class StaleVersion(Conflict):
-    """The thing changed since it was read."""
+    """It has changed since you read it."""
 
     code = "stale_version"
     http_status = 412
 
     def __init__(self, kind: str, name: object) -> None:
-        super().__init__(f"{kind} {name} changed since you read it; read it again")
+        super().__init__(f"{kind} {name} has changed since you read it; read it again")
 
 
 class LeaseEnded(Conflict):
-    """The lease is no longer active: the fence holds."""
+    """The lease is no longer active, so nothing was changed."""
 
     code = "lease_ended"
 
     def __init__(self, lease_id: str, state: str) -> None:
-        super().__init__(f"lease {lease_id} is {state}, nothing was changed")
+        super().__init__(f"lease {lease_id} is {state}; nothing was changed")
 
 
 class RunNotFailed(Conflict):
-    """Only a failed run can be tried again."""
+    """Only a failed run can be retried."""
 
     code = "run_not_failed"
 
@@ -105,28 +105,28 @@ class RunNotFailed(Conflict):
 
 
 class RewindRefused(Conflict):
-    """The retry set cannot be rewound as it is."""
+    """The jobs cannot be rewound in their current state."""
 
     code = "rewind_refused"
 
 
 class NotAwaitingApproval(Conflict):
-    """Nobody has to approve this job, or somebody already did."""
+    """The job needs no approval, or was already approved or rejected."""
 
     code = "not_awaiting_approval"
 
     def __init__(self, job: object, status: str) -> None:
-        super().__init__(f"job {job} is not awaiting approval, it is {status}")
+        super().__init__(f"job {job} is not awaiting approval; it is {status}")
 
 
 class LogGap(Conflict):
-    """A piece of output does not follow what is there."""
+    """A piece of output would leave a gap in the log."""
 
     code = "log_gap"
     facts = ("size",)
 
     def __init__(self, offset: int, size: int) -> None:
         super().__init__(
-            f"a piece at {offset} would leave a gap: send again from {size}, where the log ends"
+            f"a piece at {offset} would leave a gap; send from {size}, where the log ends"
         )
         self.size = size

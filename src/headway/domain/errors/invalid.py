@@ -1,4 +1,4 @@
-"""What was asked makes no sense, cannot be read, or is too large."""
+"""The request is invalid, cannot be read, or is too large."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from headway.domain.errors.root import HeadwayError
 
 
 class Invalid(HeadwayError):
-    """What was asked makes no sense."""
+    """The request is invalid."""
 
     code = "invalid"
     http_status = 422
@@ -14,7 +14,7 @@ class Invalid(HeadwayError):
 
 
 class InvalidRequest(Invalid):
-    """A field is missing, unknown or of the wrong kind."""
+    """A field is missing, unknown or of the wrong type."""
 
     code = "invalid_request"
 
@@ -24,7 +24,7 @@ class InvalidRequest(Invalid):
 
 
 class InvalidParams(Invalid):
-    """The params do not fit the handler that would get them."""
+    """The params do not fit the handler."""
 
     code = "invalid_params"
 
@@ -36,7 +36,7 @@ class InvalidParams(Invalid):
 
 
 class InvalidCron(Invalid):
-    """The cron expression cannot be read, or never fires."""
+    """The cron expression is invalid, or would never fire."""
 
     code = "invalid_cron"
 
@@ -45,7 +45,7 @@ class InvalidCron(Invalid):
 
 
 class InvalidTimezone(Invalid):
-    """There is no such IANA timezone."""
+    """The timezone is not a known IANA name."""
 
     code = "invalid_timezone"
 
@@ -55,7 +55,7 @@ class InvalidTimezone(Invalid):
 
 
 class InvalidDuration(Invalid):
-    """A time span that cannot be read."""
+    """The time span cannot be read."""
 
     code = "invalid_duration"
 
@@ -66,7 +66,7 @@ class InvalidDuration(Invalid):
 
 
 class InvalidArtifact(Invalid):
-    """An artifact's name cannot be read."""
+    """The artifact name is invalid."""
 
     code = "invalid_artifact"
 
@@ -75,19 +75,19 @@ class InvalidArtifact(Invalid):
 
 
 class OutsideWorkspace(Invalid):
-    """A path would leave the workspace."""
+    """A path leads out of the workspace."""
 
     code = "outside_workspace"
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            f"path {path!r} is outside the workspace, which is the folder that the server was"
-            " started in, or its setting workspace"
+            f"path {path!r} is outside the workspace: the folder that the server was started"
+            " in, or its setting `workspace`"
         )
 
 
 class NeverFires(Invalid):
-    """A schedule whose time is never to come."""
+    """The schedule would never fire."""
 
     code = "never_fires"
 
@@ -106,7 +106,7 @@ class UnknownReference(Invalid):
 
 
 class DependencyCycle(Invalid):
-    """The jobs of a batch wait for each other."""
+    """Jobs depend on each other in a cycle."""
 
     code = "dependency_cycle"
 
@@ -115,7 +115,7 @@ class DependencyCycle(Invalid):
 
 
 class UnknownLimit(Invalid):
-    """A job names a limit that nobody has defined."""
+    """A job names a limit that is not defined."""
 
     code = "unknown_limit"
 
@@ -136,17 +136,17 @@ class UnknownTemplate(Invalid):
 
 
 class TemplateArchived(Invalid):
-    """An archived template makes no jobs."""
+    """An archived template creates no jobs."""
 
     code = "template_archived"
 
     def __init__(self, name: str) -> None:
-        problem = f"template {name!r} is archived and makes no jobs"
+        problem = f"template {name!r} is archived and creates no jobs"
         super().__init__(problem, {"template": problem})
 
 
 class Malformed(HeadwayError):
-    """The body is not JSON."""
+    """The request body is not valid JSON."""
 
     code = "malformed"
     http_status = 400
@@ -154,14 +154,14 @@ class Malformed(HeadwayError):
 
 
 class TooLarge(HeadwayError):
-    """More than the limit allows."""
+    """It is larger than the limit allows."""
 
     code = "too_large"
     http_status = 413
     exit_code = 2
 
     def __init__(self, what: str, size: int, limit: int) -> None:
-        super().__init__(f"{what} has {size} bytes, the limit is {limit}")
+        super().__init__(f"{what} has {size} bytes; the limit is {limit}")
 
 
 def from_validation(message: str) -> InvalidRequest:

@@ -4,7 +4,7 @@ from headway.domain.errors.root import HeadwayError
 
 
 class NotFound(HeadwayError):
-    """There is no such thing."""
+    """It does not exist."""
 
     code = "not_found"
     http_status = 404
@@ -20,11 +20,11 @@ class NotFinished(NotFound):
     code = "not_finished"
 
     def __init__(self, job: object, status: str) -> None:
-        HeadwayError.__init__(self, f"job {job} has not finished, it is {status}")
+        HeadwayError.__init__(self, f"job {job} has not finished; it is {status}")
 
 
 class Unauthorized(HeadwayError):
-    """No token, or one nobody knows."""
+    """The token is missing or unknown."""
 
     code = "unauthorized"
     http_status = 401
@@ -57,20 +57,20 @@ class WaitedTooLong(HeadwayError):
 
 
 class HandlerFailed(HeadwayError):
-    """The handler of a direct request raised."""
+    """The handler of a direct request raised an exception."""
 
     code = "handler_failed"
 
 
 class Unavailable(HeadwayError):
-    """The scheduler cannot answer now; trying again later may work."""
+    """The scheduler cannot answer now; try again later."""
 
     code = "unavailable"
     http_status = 503
 
 
 class ConnectionLost(Unavailable):
-    """The database went away in the middle of a read, or cannot be reached at all."""
+    """The database cannot be reached, or the connection was lost."""
 
     code = "connection_lost"
 
@@ -79,7 +79,7 @@ class ConnectionLost(Unavailable):
 
 
 class Stopping(Unavailable):
-    """The server is on its way out."""
+    """The server is shutting down."""
 
     code = "stopping"
 
@@ -88,13 +88,13 @@ class Stopping(Unavailable):
 
 
 class UntrustedServer(Unavailable):
-    """The server's certificate could not be checked."""
+    """The server's certificate could not be verified."""
 
     code = "untrusted_server"
 
 
 class JobFailed(HeadwayError):
-    """The job whose result was asked for did not succeed."""
+    """The job whose result was requested did not succeed."""
 
     code = "job_failed"
     facts = ("status", "error")
@@ -113,12 +113,12 @@ class ForeignWorker(Forbidden):
     def __init__(self, worker_id: str) -> None:
         super().__init__(
             f"worker_id {worker_id!r} was first used with another token; "
-            "use that token, or choose a worker_id of your own"
+            "use that token, or choose another worker_id"
         )
 
 
 class NeedsServer(Unavailable):
-    """Only a running server can do this, and there is none."""
+    """This needs a running server, and none was found."""
 
     code = "needs_server"
 

@@ -155,7 +155,7 @@ function choose(number) {
 function link(blocker) {
   const item = make("li");
   if (blocker.kind === "job" || blocker.kind === "cause") {
-    const where = blocker.kind === "cause" ? "in the end job " : "job ";
+    const where = blocker.kind === "cause" ? "root cause: job " : "job ";
     const one = item.appendChild(make("a", where + words(blocker.id)));
     one.href = "#";
     one.onclick = event => { event.preventDefault(); if (numbers.get(blocker.id) > 0) choose(numbers.get(blocker.id)); };
@@ -188,7 +188,7 @@ function actions(job) {
     found.push(action("Approve", () => tell(path + "/approve")), action("Reject", () => tell(path + "/reject")));
   }
   if (!ENDED.includes(job.status)) found.push(action("Cancel", () => tell(path + "/cancel")));
-  else if (!GOOD.includes(job.status)) found.push(action("Do it again, with all that follows", () => tell(path + "/retry")));
+  else if (!GOOD.includes(job.status)) found.push(action("Retry this job and everything downstream", () => tell(path + "/retry")));
   return found;
 }
 
@@ -285,7 +285,7 @@ async function watch() {
         while (!(await reader.read()).done) { await draw(); await pause(PAUSE_MS); }
       }
     } catch (error) { report(error); }
-    $("live").textContent = token ? "the server does not answer" : "";
+    $("live").textContent = token ? "server not responding" : "";
     $("live").className = "";
     await pause(AGAIN_MS);
   }

@@ -77,7 +77,7 @@ class PostgresDatabase:
     def reading(self) -> Iterator[Transaction]:
         """A snapshot; connections are kept for the next reader."""
         if not self._places.acquire(timeout=LONGEST_WAIT_S):
-            raise errors.Unavailable("too many are reading from the database")
+            raise errors.Unavailable("too many reads from the database at once")
         try:
             with _reached():
                 raw = self._begin_reading()
