@@ -17,9 +17,9 @@ Every error has a stable code. It is the same over HTTP, on the command line and
 the code; the message beside it is for people and may change.
 
 Over HTTP an error is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `code`,
-`detail`, for a 422 `errors`, with a message for each field, and for some `facts`, the attributes of
-the class. `headway --json` prints `code`, `detail` and `errors` on standard error. Python raises the
-class, with a server or without one.
+`detail`, for a 422 `errors`, with a message for each field, and for some `facts`, the attributes
+of the class. `headway --json` prints `code`, `detail` and `errors` on standard error. Python raises
+the class, with a server or without one.
 
 To change something only if nobody else has changed it since you read it, send the `ETag` from `GET`
 back as `If-Match` with `PATCH` or `DELETE`. This works for jobs, templates and schedules. If it has

@@ -23,7 +23,7 @@ async def order(genre: str, length: int = 3) -> dict[str, int]:
 
 @web.get("/stories/{job}")
 async def fetch(job: int) -> dict[str, Any]:
-    """The story, or how far it is."""
+    """The story, or how far it has got."""
     try:
         found = await app.send_async(headway.calls.get_job(job))
     except headway.HeadwayError as error:

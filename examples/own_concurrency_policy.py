@@ -1,8 +1,8 @@
-"""A concurrency policy of your own: each customer has a limit of its own.
+"""A concurrency policy of your own: each customer has its own limit.
 
     concurrency_policy = "examples.own_concurrency_policy:PerCustomer"   # headway.toml
 
-A job of the queue `customer-acme` uses 1 of the limit `customer:acme`, beside what every job uses.
+A job of the queue `customer-acme` uses 1 of the limit `customer:acme`, besides what every job uses.
 Until somebody defines that limit, it is unlimited: `headway limits set customer:acme 2`.
 """
 

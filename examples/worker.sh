@@ -28,12 +28,12 @@ quoted() { # TEXT: as JSON, whatever is in it
 
 worker="$(quoted "shell-$(hostname)-$$")"
 
-claim() { # waits up to 20 s for a job; says nothing when there is none
-    # We hold nothing here: a job whose answer was lost on its way is given to us again.
+claim() { # waits up to 20 s for a job; prints nothing if there is none
+    # We hold nothing here, so a job whose answer was lost on its way is given to us again.
     post /api/claims "{\"worker_id\": $worker, \"job_types\": [\"greet\"], \"lease\": true, \"wait_s\": 20, \"holds\": []}"
 }
 
-keep_alive() { # LEASE: a heartbeat each 10 s; the lease lasts 30 s
+keep_alive() { # LEASE: a heartbeat every 10 s; the lease lasts 30 s
     while sleep 10; do
         # Cut off, or the lease is lost: stop before another worker starts the same job.
         post "/api/leases/$1/heartbeat" "{\"worker_id\": $worker}" 15 || kill "$$"
@@ -50,7 +50,7 @@ greet() { # NAME: the work itself
 
 while true; do
     if ! job="$(claim)"; then
-        sleep 5 # the server is away, or does not want us
+        sleep 5 # the server is down, or refuses us
         continue
     fi
     [ -n "$job" ] || continue
