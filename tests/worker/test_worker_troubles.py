@@ -22,7 +22,8 @@ from headway.scheduler.start import Started
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Store
 from headway.worker import transport
-from headway.worker.context import JobContext
+from headway.worker.context import JobContext, Work
+from headway.worker.executors.interface import Done
 from headway.worker.executors.threads import ThreadExecutor
 from headway.worker.lease_keeper import LeaseKeeper
 from headway.worker.loop import Worker
@@ -228,6 +229,29 @@ def test_a_job_whose_lease_came_too_late_is_not_begun(tmp_path: Path) -> None:
     assert worker.stop(PATIENCE_S)
     executor.close()
     assert begun == server.released == []
+
+
+def test_a_run_that_is_to_be_ended_before_it_has_begun_is_ended(tmp_path: Path) -> None:
+    stopped = threading.Event()
+
+    class Running:
+        def stop(self) -> None:
+            stopped.set()
+
+        def renew(self, deadline: float) -> None: ...
+
+    class Slow:
+        def start(self, work: Work, ctx: JobContext, done: Done) -> Running:
+            (held,) = worker._keeper.held()
+            held.cancel = "forced"
+            return Running()
+
+        def close(self) -> None: ...
+
+    worker = Worker(Server(jobs=1), Slow(), slots=1, data=tmp_path)
+    worker.start()
+    assert stopped.wait(PATIENCE_S)
+    worker.stop(0.0)
 
 
 def test_a_poke_just_before_a_claim_is_not_forgotten(

@@ -48,6 +48,11 @@ class Held:
             self.running.renew(self.fence_at)
 
     @property
+    def must_stop(self) -> bool:
+        """Whether the work is to be ended, not just asked to end."""
+        return self.fenced or self.cancel == "forced"
+
+    @property
     def fence_at(self) -> float:
         """When the work must begin to stop."""
         return self.expires - margin(self.ttl_s)
@@ -185,7 +190,7 @@ class LeaseKeeper:
         if answer.cancel is not None and answer.cancel != held.cancel:
             held.cancel = answer.cancel
             held.ctx.cancel()
-            if answer.cancel == "forced" and held.running is not None:
+            if held.must_stop and held.running is not None:
                 held.running.stop()
 
     def _fence(self) -> None:

@@ -232,6 +232,8 @@ class Worker:
             return
         try:
             held.running = self.executor.start(work, ctx, done)
+            if held.must_stop:  # that was said before there was anything to stop
+                held.running.stop()
         except Exception as error:
             log.exception("job %s could not be started", job.number)
             done(calls.failed(f"could not be started: {error}", 1))
