@@ -197,6 +197,22 @@ def test_others_wait_while_somebody_elses_transaction_must_be_alone(
     assert (first.number, second.result(PATIENCE_S).number) == (1, 2)
 
 
+def test_a_submit_that_gets_no_numbers_holds_up_nobody(
+    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
+) -> None:
+    scheduler = scheduler_on(store, clock, tmp_path)
+    submit(scheduler)
+    with psycopg.connect(empty_postgres) as connection:
+        connection.execute("SET TRANSACTION READ ONLY")
+        tx = Transaction(BorrowedConnection(connection), clock.now())
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction, match="nextval"):
+            submitting.submit_in(scheduler, tx, JobRequest(job_type="work"))
+        connection.rollback()
+        work = JobRequest(job_type="work")
+        second = store.write_later(lambda tx: submitting.submit_in(scheduler, tx, work))
+        assert second.result(PATIENCE_S).number == 2
+
+
 def test_a_connection_without_a_transaction_is_not_borrowed(empty_postgres: str) -> None:
     with psycopg.connect(empty_postgres, autocommit=True) as connection:
         with pytest.raises(errors.InvalidRequest):

@@ -9,18 +9,25 @@ CREATE SEQUENCE job_numbers;
 CREATE SEQUENCE positions;
 CREATE SEQUENCE payload_ids;
 
--- Take so many of each; answers the last of each. The lock makes them follow each other without gaps;
--- it is held for this moment only.
+-- Take so many of each; answers the last of each. The lock makes them follow each other without gaps.
+-- It is held for this moment only: what is undone here gives back the lock, whatever went wrong, and
+-- sequences do not take part in that.
 CREATE FUNCTION take_numbers(jobs BIGINT, positions BIGINT, payloads BIGINT)
 RETURNS TABLE (name TEXT, value BIGINT) LANGUAGE plpgsql AS $$
+DECLARE
+    job BIGINT := 0;
+    place BIGINT := 0;
+    payload BIGINT := 0;
 BEGIN
-    PERFORM pg_advisory_lock(4929, 1);
-    RETURN QUERY SELECT wanted.name, CASE WHEN wanted.count > 0
-        THEN setval(wanted.counter, nextval(wanted.counter) + wanted.count - 1) ELSE 0 END
-    FROM (VALUES ('job', CAST('job_numbers' AS regclass), jobs),
-        ('position', 'positions', positions),
-        ('payload', 'payload_ids', payloads)) AS wanted (name, counter, count);
-    PERFORM pg_advisory_unlock(4929, 1);
+    BEGIN
+        PERFORM pg_advisory_xact_lock(4929, 1);
+        IF jobs > 0 THEN job := setval('job_numbers', nextval('job_numbers') + jobs - 1); END IF;
+        IF positions > 0 THEN place := setval('positions', nextval('positions') + positions - 1); END IF;
+        IF payloads > 0 THEN payload := setval('payload_ids', nextval('payload_ids') + payloads - 1); END IF;
+        RAISE SQLSTATE 'HW001';
+    EXCEPTION WHEN SQLSTATE 'HW001' THEN NULL;
+    END;
+    RETURN QUERY VALUES ('job', job), ('position', place), ('payload', payload);
 END $$;
 
 -- The number of each writer's last commit: tells whether a commit took place whose answer was lost.
