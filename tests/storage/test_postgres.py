@@ -20,9 +20,9 @@ from headway.domain import errors
 from headway.domain.requests import JobRequest
 from headway.scheduler import submit as submitting
 from headway.storage import queries
-from headway.storage.postgres import session, statements
+from headway.storage.postgres import listener, session, statements
 from headway.storage.postgres.clock import SharedClock
-from headway.storage.postgres.connection import BorrowedConnection
+from headway.storage.postgres.connection import BorrowedConnection, RawConnection, connect
 from headway.storage.postgres.database import MOST_READERS, PostgresDatabase
 from headway.storage.postgres.session import PostgresSession
 from headway.storage.store import Store
@@ -134,6 +134,42 @@ def test_a_listener_that_was_cut_off_listens_again(
     other.write(lambda tx: tx.wake(READY))
     assert woken.wait(PATIENCE_S)
     other.close()
+
+
+@pytest.mark.parametrize("message", ["", " ", "\u2603", "nobody knows"])
+def test_a_listener_outlives_whatever_anybody_sends(
+    store: Store, empty_postgres: str, message: str
+) -> None:
+    woken = threading.Event()
+    store.wakeups.listen(READY, woken.set)
+    with psycopg.connect(empty_postgres, autocommit=True) as connection:
+        connection.execute("SELECT pg_notify('headway', %s)", [message])
+        connection.execute("SELECT pg_notify('headway', 'other ready')")
+    assert woken.wait(PATIENCE_S)
+    assert store.database.deaf_s == 0
+
+
+def test_a_listener_that_is_refused_goes_on_trying_and_says_for_how_long(
+    store: Store, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused, may_listen, back = threading.Event(), threading.Event(), threading.Event()
+
+    def refuse(url: str) -> RawConnection:
+        if not may_listen.is_set():
+            refused.set()
+            raise psycopg.errors.ReadOnlySqlTransaction("cannot execute LISTEN during recovery")
+        return connect(url)
+
+    monkeypatch.setattr(listener, "connect", refuse)
+    store.wakeups.listen(EVENTS, back.set)
+    end_every_connection(empty_postgres)
+    assert refused.wait(PATIENCE_S)
+    refused.clear()
+    assert refused.wait(PATIENCE_S)
+    assert store.database.deaf_s > 0
+    may_listen.set()
+    assert back.wait(PATIENCE_S)
+    assert store.database.deaf_s == 0
 
 
 def test_work_that_hides_an_error_is_refused(store: Store) -> None:

@@ -109,6 +109,11 @@ class Metrics:
             "1 while the last write failed",
             value=int(store.problem is not None),
         )
+        yield GaugeMetricFamily(
+            "headway_deaf_seconds",
+            "For how long wake-ups from other servers have not been heard",
+            value=store.database.deaf_s,
+        )
 
     def _observed(self) -> Iterator[Metric]:
         """What this server has seen itself: it begins anew with each start."""

@@ -49,6 +49,10 @@ class Database(Protocol):
     def listen(self, tell: Callable[[set[str]], None]) -> Callable[[], None]:
         """Pass on wake-ups from other processes; answers how to stop."""
 
+    @property
+    def deaf_s(self) -> float:
+        """For how long wake-ups from other processes have not been heard; 0 if they are."""
+
     def backup(self, target: Path, progress: Callable[[int, int], None]) -> None:
         """Copy the whole database while it is in use."""
 

@@ -48,6 +48,7 @@ class PostgresDatabase:
         self._name = secrets.token_hex(8)
         self._readers: queue.SimpleQueue[RawConnection] = queue.SimpleQueue()
         self._places = threading.BoundedSemaphore(MOST_READERS)
+        self._listener: Listener | None = None
 
     def migrate(self, to: int | None = None) -> list[str]:
         """Bring the schema up to date; each step is a transaction, so two processes may try."""
@@ -113,7 +114,13 @@ class PostgresDatabase:
     def listen(self, tell: Callable[[set[str]], None]) -> Callable[[], None]:
         """Pass on wake-ups from other processes."""
         with _reached():
-            return Listener(self.url, self._name, tell).stop
+            self._listener = Listener(self.url, self._name, tell)
+        return self._listener.stop
+
+    @property
+    def deaf_s(self) -> float:
+        """For how long wake-ups from other processes have not been heard."""
+        return self._listener.deaf_s if self._listener else 0.0
 
     def backup(self, target: Path, progress: Callable[[int, int], None]) -> None:
         """Refused: PostgreSQL has its own tools."""

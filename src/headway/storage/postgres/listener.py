@@ -4,14 +4,12 @@ import logging
 import os
 import select
 import threading
+import time
 from collections.abc import Callable
-
-import psycopg
 
 from headway.storage.postgres.connection import (
     CHANNEL,
     LONGEST_PAUSE_S,
-    LOST,
     SHORTEST_PAUSE_S,
     RawConnection,
     connect,
@@ -25,13 +23,14 @@ log = logging.getLogger("headway.storage")
 
 
 class Listener:
-    """A thread that passes on what others send, and connects again whenever that is lost."""
+    """A thread that passes on what others send, and connects again whatever went wrong."""
 
     def __init__(self, url: str, own_name: str, tell: Callable[[set[str]], None]) -> None:
         self._url = url
         self._own_name = own_name
         self._tell = tell
         self._stopped = threading.Event()
+        self._deaf_since: float | None = None
         self._raw = self._connect()
         self._stop_reader, self._stop_writer = os.pipe()
         self._thread = threading.Thread(target=self._loop, name="headway-wakeups", daemon=True)
@@ -46,9 +45,19 @@ class Listener:
             os.close(self._stop_reader)
             os.close(self._stop_writer)
 
+    @property
+    def deaf_s(self) -> float:
+        """For how long nothing has been heard; 0 as long as somebody listens."""
+        since = self._deaf_since
+        return 0.0 if since is None else time.monotonic() - since
+
     def _connect(self) -> RawConnection:
         raw = connect(self._url)
-        raw.execute(f"LISTEN {CHANNEL}".encode())
+        try:
+            raw.execute(f"LISTEN {CHANNEL}".encode())
+        except BaseException:
+            raw.close()
+            raise
         return raw
 
     def _loop(self) -> None:
@@ -56,7 +65,8 @@ class Listener:
             try:
                 with self._raw:
                     self._pass_on(self._raw)
-            except (*LOST, psycopg.InternalError) as error:
+            except Exception as error:
+                self._deaf_since = time.monotonic()
                 log.warning("wake-ups from other servers are late: %s", said(error))
                 self._connect_again()
 
@@ -65,9 +75,11 @@ class Listener:
         while not self._stopped.wait(pause):
             try:
                 self._raw = self._connect()
+                self._deaf_since = None
                 self._tell(set(EVERY_TOPIC))  # whatever was missed meanwhile
                 return
-            except LOST:
+            except Exception as error:  # such as a standby, which refuses to LISTEN
+                log.debug("cannot listen yet: %s", said(error))
                 pause = min(2 * pause, LONGEST_PAUSE_S)
 
     def _pass_on(self, raw: RawConnection) -> None:
@@ -80,6 +92,7 @@ class Listener:
                 return
             raw.pgconn.consume_input()
             while (note := raw.pgconn.notifies()) is not None:
-                sender, *topics = note.extra.decode().split()
+                # Anybody may send anything on the channel.
+                sender, _, topics = note.extra.decode(errors="replace").partition(" ")
                 if sender != self._own_name:
-                    self._tell(set(topics))
+                    self._tell(set(topics.split()))

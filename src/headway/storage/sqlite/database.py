@@ -32,6 +32,7 @@ class SqliteDatabase:
     """The file, its readers and its socket."""
 
     parallel = False
+    deaf_s = 0.0
 
     def __init__(self, path: Path, clock: Clock, *, durable: bool = True) -> None:
         self.url = f"sqlite:///{path}"
