@@ -126,6 +126,12 @@ class OwnServer:
         """Let it run."""
         self._control("start", "-o", f"{self._options} -k {self._directory} -h ''")
 
+    def become_standby(self) -> None:
+        """Start it as one that follows nobody, and takes no writes until it is promoted."""
+        self.stop("fast")
+        (self._directory / "data" / "standby.signal").touch()
+        self.start()
+
     def stop(self, mode: str = "immediate") -> None:
         """Stop it, by default as a crash would."""
         self._control("stop", "-m", mode)

@@ -151,6 +151,53 @@ def test_a_postgresql_that_is_restarted_under_load_costs_nothing(
     wait_for(lambda: are_ready(two), "servers that are ready")
 
 
+END_ALL = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'headway'"
+)
+READ_ONLY = "ALTER DATABASE postgres SET default_transaction_read_only = on"
+WRITABLE = "ALTER DATABASE postgres RESET default_transaction_read_only"
+
+
+def problems(server: Server) -> str:
+    """Why a server is not ready; it always says so without an error of its own."""
+    answer = server.http.get("/readyz")
+    assert answer.status_code in (200, 503), answer.text
+    return "; ".join(answer.json()["problems"])
+
+
+def test_a_database_that_was_read_only_for_a_while_is_written_again(
+    stage: Stage, two: list[Server], db: str
+) -> None:
+    with Load(two) as load, psycopg.connect(db, autocommit=True) as connection:
+        load.wait_for_more()
+        connection.execute(READ_ONLY)
+        connection.execute(END_ALL)
+        wait_for(lambda: all("read-only" in problems(one) for one in two), "a reason")
+        connection.execute(WRITABLE)
+        load.wait_for_more()
+        wait_for(lambda: are_ready(two), "servers that are ready")
+    check(stage, two[0], load, "SUCCEEDED")
+
+
+def test_servers_go_on_when_a_standby_that_they_reached_is_promoted(
+    stage: Stage, two: list[Server], db: str, own_postgres: OwnServer
+) -> None:
+    with Load(two) as load:
+        load.wait_for_more()
+        own_postgres.become_standby()
+        wait_for(lambda: all("read-only" in problems(one) for one in two), "a reason")
+        with psycopg.connect(db, autocommit=True) as connection:
+            connection.execute("SELECT pg_promote()")
+        load.wait_for_more()
+        wait_for(lambda: are_ready(two), "servers that are ready")
+    check(stage, two[0], load, "SUCCEEDED")
+    wait_for(lambda: all(_hears(one) for one in two), "servers that hear each other again")
+
+
+def _hears(server: Server) -> bool:
+    return "headway_deaf_seconds 0.0" in server.http.get("/metrics").text
+
+
 def test_servers_that_are_killed_under_load_lose_nothing_and_cron_goes_on(
     stage: Stage, two: list[Server], db: str
 ) -> None:

@@ -56,8 +56,8 @@ class Health:
 def _try_to_read(store: Store) -> list[str]:
     try:
         store.read(lambda tx: tx.rows("event_bounds"))
-    except HeadwayError as error:
-        return [error.detail]
+    except Exception as error:
+        return [_reason(error)]
     return []
 
 
@@ -73,6 +73,12 @@ def _try_to_write(store: Store) -> list[str]:
     except TimeoutError:
         writing.cancel()
         return [f"a write did not finish within {WAIT_S:g} s"]
-    except HeadwayError as error:
-        return [error.detail]
+    except Exception as error:
+        return [_reason(error)]
     return []
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, HeadwayError):
+        return error.detail
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"

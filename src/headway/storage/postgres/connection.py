@@ -17,7 +17,10 @@ from headway.storage.transaction import MustBeAlone, Row
 T = TypeVar("T")
 RawConnection = psycopg.Connection[Any]
 
-LOST = (psycopg.OperationalError, psycopg.InterfaceError)
+UNUSABLE = (psycopg.errors.ReadOnlySqlTransaction,)
+"""Errors of a session that will not go away in it: after a failover another one may do."""
+
+LOST = (psycopg.OperationalError, psycopg.InterfaceError, *UNUSABLE)
 """Errors of the connection or of the whole transaction, unlike errors of one statement."""
 
 TURN = b"SELECT pg_advisory_xact_lock(4929)"

@@ -19,7 +19,7 @@ from psycopg.adapt import Transformer
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from headway.storage.postgres.connection import PostgresConnection, RawConnection
+from headway.storage.postgres.connection import UNUSABLE, PostgresConnection, RawConnection
 from headway.storage.postgres.statements import Statement, named, statement
 from headway.storage.transaction import Row
 
@@ -111,9 +111,14 @@ class WireConnection(PostgresConnection):
         for answer in answers:
             if answer.status in _FAILED:
                 self._unprepare(sent)  # whether these were prepared is not known
-                raise psycopg.errors.error_from_result(answer)
+                raise self._failed(psycopg.errors.error_from_result(answer))
         self._keep_expected(sent, answers)
         return answers[-2]
+
+    def _failed(self, error: psycopg.Error) -> psycopg.Error:
+        if isinstance(error, UNUSABLE):
+            self.raw.close()
+        return error
 
     def _keep_expected(self, sent: Sequence[_Sent], answers: Sequence[PGresult]) -> None:
         last = -1
