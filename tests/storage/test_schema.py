@@ -1,5 +1,6 @@
 """Both dialects have the same tables, columns, indexes and queries."""
 
+import contextlib
 import os
 import re
 import sqlite3
@@ -9,10 +10,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.helpers import MovableClock
-from tests.storage.conftest import open_database
+from tests.helpers import MovableClock, claim, finish, job, submit
+from tests.storage.conftest import open_database, scheduler_on
 
+from headway.domain.states import JobStatus
+from headway.scheduler import leases
 from headway.storage import queries
+from headway.storage.columns import COLUMNS
+from headway.storage.store import Store
 
 SQLITE = "headway.storage.sqlite"
 POSTGRES = "headway.storage.postgres"
@@ -85,6 +90,54 @@ def test_both_dialects_have_the_same_tables_and_columns(
         one for one in there if one[0] != "writers"
     }
     assert indexes == other_indexes
+
+
+def test_a_server_goes_on_when_a_later_version_adds_columns(
+    new_url: str, clock: MovableClock, tmp_path: Path
+) -> None:
+    database = open_database(new_url, clock)
+    database.migrate()
+    with contextlib.closing(Store(database)) as store:
+        scheduler = scheduler_on(store, clock, tmp_path)
+
+        def use() -> None:
+            first, held = submit(scheduler), submit(scheduler)
+            started, other = claim(scheduler, 2)
+            finish(scheduler, started)
+            assert job(scheduler, first.number).status is JobStatus.SUCCEEDED
+            assert job(scheduler, held.number).status is JobStatus.RUNNING
+            assert other.lease
+            lease_id = other.lease.lease_id
+            assert store.write(lambda tx: leases.view(tx, lease_id)).lease_id == lease_id
+            assert finish(scheduler, other)[0].status is JobStatus.SUCCEEDED
+
+        for _ in range(8):  # by then everything is prepared
+            use()
+        _execute(new_url, [f"ALTER TABLE {table} ADD COLUMN later TEXT" for table in COLUMNS])
+        use()
+
+
+@pytest.mark.parametrize("package", [SQLITE, POSTGRES])
+def test_no_query_answers_columns_that_it_does_not_name(package: str) -> None:
+    outermost = re.compile(r"^(SELECT|RETURNING)\b.*(\*(?!\))|\.\*)", re.MULTILINE)
+    assert [name for name, text in queries.load(package).items() if outermost.search(text)] == []
+
+
+def test_all_columns_of_the_tables_are_read(migrated_postgres: str) -> None:
+    with psycopg.connect(migrated_postgres) as connection:
+        for table, columns in COLUMNS.items():
+            found = connection.execute(f"SELECT * FROM {table} LIMIT 0".encode()).description or ()
+            assert [one.name for one in found] == columns.split(", ")
+
+
+def _execute(url: str, steps: list[str]) -> None:
+    if url.startswith("sqlite:///"):
+        with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as raw:
+            for step in steps:
+                raw.execute(step)
+    else:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(";".join(steps).encode())
 
 
 SQLITE_COLUMNS = """

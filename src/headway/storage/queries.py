@@ -1,14 +1,18 @@
 """Named queries: `.sql` files in which `-- name: …` starts each statement.
 
 The comment lines under the name say what the query is for. Parameters are written `:like_this` in
-both dialects, so that the files of the two folders differ only where the dialects do.
+both dialects, so that the files of the two folders differ only where the dialects do. `{table}`
+stands for the columns of a table, `t.{table}` for those of the table that is called `t` here.
 """
 
 import re
 from functools import cache
 from importlib import resources
 
+from headway.storage.columns import COLUMNS
+
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
+_COLUMNS = re.compile(r"(\w+\.)?\{(\w+)\}")
 
 
 @cache
@@ -22,7 +26,7 @@ def load(package: str) -> dict[str, str]:
             for name, text in _split(file.read_text(encoding="utf-8")):
                 if name in found:
                     raise ValueError(f"query {name} is written twice")
-                found[name] = text
+                found[name] = _COLUMNS.sub(_columns, text)
     return found
 
 
@@ -31,6 +35,11 @@ def migrations(package: str) -> list[tuple[int, str, str]]:
     files = resources.files(package).joinpath("migrations").iterdir()
     steps = [file for file in files if file.name.endswith(".sql")]
     return sorted((int(file.name[:4]), file.name[5:-4], file.read_text("utf-8")) for file in steps)
+
+
+def _columns(asked: re.Match[str]) -> str:
+    prefix, table = asked[1] or "", asked[2]
+    return ", ".join(f"{prefix}{column}" for column in COLUMNS[table].split(", "))
 
 
 def _split(text: str) -> list[tuple[str, str]]:

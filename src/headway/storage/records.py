@@ -60,7 +60,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True, dict=True
 
 
 class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
-    """A row of `jobs`: its fields are the columns of the table, in their order."""
+    """A row of `jobs`: its fields are its columns, in the order of `columns.COLUMNS`."""
 
     due_at: int | None
     scheduled_for: int | None

@@ -1,6 +1,6 @@
 -- name: group_by_id
 -- One group.
-SELECT * FROM groups WHERE group_id = :group_id;
+SELECT {groups} FROM groups WHERE group_id = :group_id;
 
 -- name: insert_group
 -- A new group.
@@ -31,7 +31,7 @@ ORDER BY group_id, group_place, number;
 
 -- name: groups
 -- Groups, newest first. The letter g sorts after every id.
-SELECT * FROM groups WHERE group_id < coalesce(:before, 'g') ORDER BY group_id DESC LIMIT :count;
+SELECT {groups} FROM groups WHERE group_id < coalesce(:before, 'g') ORDER BY group_id DESC LIMIT :count;
 
 -- name: move_member
 -- A member that has not started gets another place in its group and in the queue.

@@ -5,9 +5,9 @@ WHERE priority = :priority;
 
 -- name: chain_members
 -- All links of some chains, the first ones too.
-SELECT * FROM jobs WHERE number = ANY (CAST(:chains AS bigint[])) AND chain = number
+SELECT {jobs} FROM jobs WHERE number = ANY (CAST(:chains AS bigint[])) AND chain = number
 UNION ALL
-SELECT * FROM jobs WHERE chain = ANY (CAST(:chains AS bigint[])) AND retry_of IS NOT NULL
+SELECT {jobs} FROM jobs WHERE chain = ANY (CAST(:chains AS bigint[])) AND retry_of IS NOT NULL
 ORDER BY number;
 
 -- name: leave_chain

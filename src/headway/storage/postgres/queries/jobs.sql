@@ -14,11 +14,11 @@ RETURNING lane_id;
 
 -- name: lanes
 -- Every lane there ever was.
-SELECT * FROM lanes;
+SELECT {lanes} FROM lanes;
 
 -- name: lanes_by_id
 -- Some lanes.
-SELECT * FROM lanes WHERE lane_id = ANY (CAST(:lane_ids AS bigint[]));
+SELECT {lanes} FROM lanes WHERE lane_id = ANY (CAST(:lane_ids AS bigint[]));
 
 -- name: insert_payload
 -- Params of a job.
@@ -59,11 +59,11 @@ SELECT job_id, number FROM jobs WHERE job_id = ANY (CAST(:job_ids AS text[]));
 
 -- name: job_records
 -- Everything the scheduler decides from, for some jobs.
-SELECT * FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[])) ORDER BY number;
+SELECT {jobs} FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[])) ORDER BY number;
 
 -- name: job_views
 -- Everything that is shown, for some jobs.
-SELECT j.*, l.queue, l.job_type, l.cost_units, l.requires, l.limits, p.body AS params,
+SELECT j.{jobs}, l.queue, l.job_type, l.cost_units, l.requires, l.limits, p.body AS params,
     (SELECT job_id FROM jobs WHERE number = abs(j.chain)) AS chain_id,
     (SELECT job_id FROM jobs WHERE number = j.retry_of) AS retry_of_id,
     (SELECT progress FROM leases WHERE job_number = j.number) AS live_progress
@@ -111,7 +111,7 @@ WITH RECURSIVE found (lane_id) AS (
             AND lane_id > found.lane_id ORDER BY lane_id LIMIT 1)
     FROM found WHERE found.lane_id IS NOT NULL
 )
-SELECT lanes.* FROM found JOIN lanes USING (lane_id);
+SELECT lanes.{lanes} FROM found JOIN lanes USING (lane_id);
 
 -- name: lane_heads
 -- The first jobs of a lane behind a place in the queue, in order.
@@ -250,7 +250,7 @@ SELECT count(*) AS count FROM jobs WHERE phase = 0;
 
 -- name: waiting_by_lane
 -- How many jobs wait in which lane, status and for what, and since when the oldest does.
-SELECT l.*, w.status, w.wait_kind, w.count, w.oldest FROM (
+SELECT l.{lanes}, w.status, w.wait_kind, w.count, w.oldest FROM (
     SELECT lane_id, status, wait_kind, count(*) AS count, min(created_at) AS oldest
     FROM jobs WHERE phase = 0
     GROUP BY lane_id, status, wait_kind

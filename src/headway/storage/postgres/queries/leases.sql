@@ -8,7 +8,7 @@ FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[]));
 -- name: leased_jobs
 -- The jobs that run under these leases, of one worker or of all: no row means that a lease was lost.
 -- Whoever else is about to end one of them is waited for.
-SELECT j.*, le.progress AS live_progress FROM leases le JOIN jobs j ON j.number = le.job_number
+SELECT j.{jobs}, le.progress AS live_progress FROM leases le JOIN jobs j ON j.number = le.job_number
 WHERE le.lease_id = ANY (CAST(:lease_ids AS text[]))
 AND le.worker_id = coalesce(CAST(:worker_id AS text), le.worker_id)
 FOR UPDATE OF le;
@@ -19,7 +19,7 @@ DELETE FROM leases WHERE job_number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: leases_by_id
 -- Some live leases.
-SELECT le.*, j.cancel, j.job_id, l.cost_units FROM leases le JOIN jobs j ON j.number = le.job_number
+SELECT le.{leases}, j.cancel, j.job_id, l.cost_units FROM leases le JOIN jobs j ON j.number = le.job_number
 JOIN lanes l ON l.lane_id = le.lane_id
 WHERE le.lease_id = ANY (CAST(:lease_ids AS text[]));
 
@@ -47,12 +47,12 @@ SELECT (SELECT expires_at FROM leases ORDER BY expires_at LIMIT 1) AS at;
 
 -- name: used_by_lane
 -- How many live leases each lane has: what is used of every limit follows from it.
-SELECT l.*, u.count FROM (SELECT lane_id, count(*) AS count FROM leases GROUP BY lane_id) u
+SELECT l.{lanes}, u.count FROM (SELECT lane_id, count(*) AS count FROM leases GROUP BY lane_id) u
 JOIN lanes l USING (lane_id);
 
 -- name: live_leases
 -- Every live lease with its job and lane.
-SELECT le.*, j.job_id, j.started_at, l.queue, l.job_type, l.cost_units, l.requires, l.limits
+SELECT le.{leases}, j.job_id, j.started_at, l.queue, l.job_type, l.cost_units, l.requires, l.limits
 FROM leases le JOIN jobs j ON j.number = le.job_number JOIN lanes l ON l.lane_id = le.lane_id
 ORDER BY le.granted_at, le.lease_id;
 

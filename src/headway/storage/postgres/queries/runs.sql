@@ -17,7 +17,7 @@ VALUES (:run_id, :number, :attempt, :generation, :run_status, :payload_id, :work
 
 -- name: run_views
 -- Everything that is shown, for some runs.
-SELECT r.*, p.body AS params, j.job_id, j.template_id
+SELECT r.{runs}, p.body AS params, j.job_id, j.template_id
 FROM runs r JOIN payloads p USING (payload_id) JOIN jobs j ON j.number = r.job_number
 WHERE r.run_id = ANY (CAST(:run_ids AS text[]));
 

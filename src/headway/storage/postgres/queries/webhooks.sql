@@ -1,14 +1,14 @@
 -- name: webhooks
 -- Every registered endpoint.
-SELECT * FROM webhooks ORDER BY webhook_id DESC;
+SELECT {webhooks} FROM webhooks ORDER BY webhook_id DESC;
 
 -- name: webhooks_before
 -- Registered endpoints, newest first. The letter g sorts after every id.
-SELECT * FROM webhooks WHERE webhook_id < coalesce(:before, 'g') ORDER BY webhook_id DESC LIMIT :count;
+SELECT {webhooks} FROM webhooks WHERE webhook_id < coalesce(:before, 'g') ORDER BY webhook_id DESC LIMIT :count;
 
 -- name: webhook_by_id
 -- One endpoint.
-SELECT * FROM webhooks WHERE webhook_id = :webhook_id;
+SELECT {webhooks} FROM webhooks WHERE webhook_id = :webhook_id;
 
 -- name: insert_webhook
 -- A new endpoint.
@@ -65,14 +65,14 @@ SELECT (SELECT due_at FROM deliveries WHERE due_at > :now ORDER BY due_at LIMIT 
 
 -- name: deliveries
 -- Messages, newest first, perhaps of one status or job. The letter g sorts after every id.
-SELECT * FROM deliveries
+SELECT {deliveries} FROM deliveries
 WHERE delivery_id < coalesce(:before, 'g') AND status = coalesce(:status, status)
 AND job_id = coalesce(:job_id, job_id)
 ORDER BY delivery_id DESC LIMIT :count;
 
 -- name: delivery_by_id
 -- One message.
-SELECT * FROM deliveries WHERE delivery_id = :delivery_id;
+SELECT {deliveries} FROM deliveries WHERE delivery_id = :delivery_id;
 
 -- name: count_deliveries
 -- How many messages are in which state.

@@ -5,9 +5,9 @@ WHERE priority = :priority;
 
 -- name: chain_members
 -- All links of some chains, the first ones too.
-SELECT * FROM jobs WHERE number IN (SELECT value FROM json_each(:chains)) AND chain = number
+SELECT {jobs} FROM jobs WHERE number IN (SELECT value FROM json_each(:chains)) AND chain = number
 UNION ALL
-SELECT * FROM jobs WHERE chain IN (SELECT value FROM json_each(:chains)) AND retry_of IS NOT NULL
+SELECT {jobs} FROM jobs WHERE chain IN (SELECT value FROM json_each(:chains)) AND retry_of IS NOT NULL
 ORDER BY number;
 
 -- name: leave_chain

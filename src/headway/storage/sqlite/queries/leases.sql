@@ -6,7 +6,7 @@ FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers));
 
 -- name: leased_jobs
 -- The jobs that run under these leases, of one worker or of all: no row means that a lease was lost.
-SELECT j.*, le.progress AS live_progress FROM leases le JOIN jobs j ON j.number = le.job_number
+SELECT j.{jobs}, le.progress AS live_progress FROM leases le JOIN jobs j ON j.number = le.job_number
 WHERE le.lease_id IN (SELECT value FROM json_each(:lease_ids))
 AND le.worker_id = coalesce(:worker_id, le.worker_id);
 
@@ -16,7 +16,7 @@ DELETE FROM leases WHERE job_number IN (SELECT value FROM json_each(:numbers));
 
 -- name: leases_by_id
 -- Some live leases.
-SELECT le.*, j.cancel, j.job_id, l.cost_units FROM leases le JOIN jobs j ON j.number = le.job_number
+SELECT le.{leases}, j.cancel, j.job_id, l.cost_units FROM leases le JOIN jobs j ON j.number = le.job_number
 JOIN lanes l ON l.lane_id = le.lane_id
 WHERE le.lease_id IN (SELECT value FROM json_each(:lease_ids));
 
@@ -42,12 +42,12 @@ SELECT min(expires_at) AS at FROM leases;
 
 -- name: used_by_lane
 -- How many live leases each lane has: what is used of every limit follows from it.
-SELECT l.*, u.count FROM (SELECT lane_id, count(*) AS count FROM leases GROUP BY lane_id) u
+SELECT l.{lanes}, u.count FROM (SELECT lane_id, count(*) AS count FROM leases GROUP BY lane_id) u
 JOIN lanes l USING (lane_id);
 
 -- name: live_leases
 -- Every live lease with its job and lane.
-SELECT le.*, j.job_id, j.started_at, l.queue, l.job_type, l.cost_units, l.requires, l.limits
+SELECT le.{leases}, j.job_id, j.started_at, l.queue, l.job_type, l.cost_units, l.requires, l.limits
 FROM leases le JOIN jobs j ON j.number = le.job_number JOIN lanes l ON l.lane_id = le.lane_id
 ORDER BY le.granted_at, le.lease_id;
 

@@ -1,10 +1,10 @@
 -- name: active_reservation
 -- Who holds the next slot.
-SELECT * FROM reservations WHERE state = 'ACTIVE';
+SELECT {reservations} FROM reservations WHERE state = 'ACTIVE';
 
 -- name: reservation_by_id
 -- One reservation.
-SELECT * FROM reservations WHERE reservation_id = :reservation_id;
+SELECT {reservations} FROM reservations WHERE reservation_id = :reservation_id;
 
 -- name: insert_reservation
 -- Somebody reserves the next slot.
@@ -37,7 +37,7 @@ AND (server IS NULL OR server NOT IN (SELECT value FROM json_each(:servers)));
 
 -- name: reservations
 -- Reservations, newest first. The letter g sorts after every id.
-SELECT * FROM reservations WHERE reservation_id < coalesce(:before, 'g') ORDER BY reservation_id DESC LIMIT :count;
+SELECT {reservations} FROM reservations WHERE reservation_id < coalesce(:before, 'g') ORDER BY reservation_id DESC LIMIT :count;
 
 -- name: insert_direct_request
 -- The audit record of a direct request, once.

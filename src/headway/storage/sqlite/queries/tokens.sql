@@ -1,6 +1,6 @@
 -- name: token_by_digest
 -- The token that has this digest, if it is still good.
-SELECT * FROM tokens WHERE digest = :digest AND revoked_at IS NULL AND coalesce(expires_at > :now, TRUE);
+SELECT {tokens} FROM tokens WHERE digest = :digest AND revoked_at IS NULL AND coalesce(expires_at > :now, TRUE);
 
 -- name: insert_token
 -- A new token.

@@ -16,7 +16,7 @@ UPDATE workers SET last_seen = :now WHERE worker_id = :worker_id;
 
 -- name: workers
 -- Every worker that is known.
-SELECT * FROM workers ORDER BY worker_id;
+SELECT {workers} FROM workers ORDER BY worker_id;
 
 -- name: remove_worker
 -- A worker has gone.
