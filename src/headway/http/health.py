@@ -3,6 +3,7 @@
 import threading
 import time
 from concurrent.futures import Future
+from typing import Any
 
 import msgspec
 
@@ -34,6 +35,7 @@ class Health:
         self._lock = threading.Lock()
         self._looked = float("-inf")
         self._found: list[str] = []
+        self._reading: Future[None] | None = None
 
     def readiness(self, *, recovered: bool, stopping: bool) -> Readiness:
         """Ready means: recovered, not stopping, and the database can be read and written."""
@@ -45,34 +47,55 @@ class Health:
         return Readiness(ready=not problems, problems=problems)
 
     def _look(self) -> list[str]:
+        asked = time.monotonic()
         with self._lock:
-            fresh = time.monotonic() - self._looked < GOOD_FOR_S
-            if not fresh or self._found or self._store.problem:
-                self._found = [*_try_to_read(self._store), *_try_to_write(self._store)]
+            good = not self._found and not self._store.problem
+            # Who waited for somebody else's look takes what he found: looks must not pile up.
+            if self._looked < (asked - GOOD_FOR_S if good else asked):
+                self._found = self._try()
                 self._looked = time.monotonic()
             return self._found
 
+    def _try(self) -> list[str]:
+        """Read and write at the same time: both may take as long as the answer may."""
+        give_up = time.monotonic() + WAIT_S
+        writing = self._store.write_later(_write, Manner.BESIDE)
+        return [
+            *_problem("read", self._read_later(), give_up),
+            *_problem("write", writing, give_up),
+        ]
 
-def _try_to_read(store: Store) -> list[str]:
+    def _read_later(self) -> "Future[None]":
+        """A read that hangs is waited for; another one would hang as well."""
+        if self._reading is None or self._reading.done():
+            self._reading = Future()
+            self._reading.set_running_or_notify_cancel()  # from here on nobody can give it up
+            threading.Thread(
+                target=_read, args=(self._store, self._reading), name="headway-health", daemon=True
+            ).start()
+        return self._reading
+
+
+def _read(store: Store, done: "Future[None]") -> None:
     try:
         store.read(lambda tx: tx.rows("event_bounds"))
     except Exception as error:
-        return [_reason(error)]
-    return []
+        done.set_exception(error)
+    else:
+        done.set_result(None)
 
 
-def _try_to_write(store: Store) -> list[str]:
+def _write(tx: Transaction) -> int:
     """A write that fails is the only sign of a full disk, and one that works that it has room."""
+    return tx.do("put_fact", name=WRITTEN, value=moments.show(tx.now))
 
-    def work(tx: Transaction) -> int:
-        return tx.do("put_fact", name=WRITTEN, value=moments.show(tx.now))
 
-    writing: Future[int] = store.write_later(work, Manner.BESIDE)
+def _problem(verb: str, doing: "Future[Any]", give_up: float) -> list[str]:
     try:
-        writing.result(WAIT_S)
+        doing.result(max(0.0, give_up - time.monotonic()))
     except TimeoutError:
-        writing.cancel()
-        return [f"a write did not finish within {WAIT_S:g} s"]
+        doing.cancel()
+        return [f"a {verb} did not finish within {WAIT_S:g} s"]
     except Exception as error:
         return [_reason(error)]
     return []
