@@ -249,6 +249,16 @@ def test_a_submit_that_gets_no_numbers_holds_up_nobody(
         assert second.result(PATIENCE_S).number == 2
 
 
+def test_a_dead_path_to_the_database_is_noticed_and_the_url_says_how_soon(
+    empty_postgres: str,
+) -> None:
+    for more, expected in (("", "20000"), ("&tcp_user_timeout=5000", "5000")):
+        with connect(empty_postgres + more) as raw:
+            used = {one.keyword.decode(): (one.val or b"").decode() for one in raw.pgconn.info}
+        assert used["tcp_user_timeout"] == expected
+        assert used["keepalives_idle"] == "10"
+
+
 def test_a_connection_without_a_transaction_is_not_borrowed(empty_postgres: str) -> None:
     with psycopg.connect(empty_postgres, autocommit=True) as connection:
         with pytest.raises(errors.InvalidRequest):

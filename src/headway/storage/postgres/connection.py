@@ -33,12 +33,15 @@ CHANNEL = "headway"
 SHORTEST_PAUSE_S = 0.02
 LONGEST_PAUSE_S = 1.0
 
+# The URL may say otherwise. A path that swallows packets is noticed within half a minute, whether
+# something was just sent or an answer is awaited; the system would try for a quarter of an hour.
 _CONNECTING = {
     "application_name": "headway",
     "client_encoding": "utf-8",
     "connect_timeout": 5,
-    "keepalives_idle": 30,
-    "keepalives_interval": 10,
+    "tcp_user_timeout": 20_000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
     "keepalives_count": 3,
 }
 # Every query here goes by an index, in its order. Left alone, PostgreSQL plans for what it knows at
