@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
-from tests.helpers import MovableClock, claim, in_queue, submit
+from tests.helpers import MovableClock, claim, in_queue, run_next, submit
 from tests.storage.conftest import scheduler_on
 
 import headway
@@ -247,6 +248,25 @@ def test_a_submit_that_gets_no_numbers_holds_up_nobody(
         work = JobRequest(job_type="work")
         second = store.write_later(lambda tx: submitting.submit_in(scheduler, tx, work))
         assert second.result(PATIENCE_S).number == 2
+
+
+@pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
+def test_a_transaction_that_cannot_see_others_takes_plain_jobs_only(
+    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock, level: str
+) -> None:
+    scheduler = scheduler_on(store, clock, tmp_path)
+    first = submit(scheduler)
+    with psycopg.connect(empty_postgres) as connection:
+        connection.execute(f"SET TRANSACTION ISOLATION LEVEL {level}".encode())
+        tx = Transaction(BorrowedConnection(connection), clock.now())
+        submitting.submit_in(scheduler, tx, JobRequest(job_type="work"))
+        run_next(scheduler)  # the open transaction will never see this
+        wishes: list[dict[str, Any]] = [{"after": (first.job_id,)}, {"unique_key": "a"}]
+        for more in wishes:
+            with pytest.raises(errors.InvalidRequest, match=r"^connection: .*READ COMMITTED"):
+                submitting.submit_in(scheduler, tx, JobRequest(job_type="work", **more))
+        connection.commit()
+    assert len(in_queue(store)) == 1
 
 
 def test_a_dead_path_to_the_database_is_noticed_and_the_url_says_how_soon(

@@ -79,7 +79,9 @@ class JobFunction(Generic[Params, Result]):
     ) -> JobHandle[Result]:
         """Submit in the transaction of a connection you own (sqlite3 or psycopg).
 
-        The job exists exactly if you commit.
+        The job exists exactly if you commit. On PostgreSQL, a job with a key, one that waits for
+        something and the first of its kind stop all other writers until then, so commit soon; and
+        they are refused in a transaction that is REPEATABLE READ or SERIALIZABLE.
         """
         job = self._app.submit_on(connection, self.request(*args, **kwargs))
         return JobHandle(self._app.client, job.job_id, job.number)

@@ -51,6 +51,9 @@ SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 SET enable_bitmapscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off
 """
 
+_ISOLATION = b"SELECT current_setting('transaction_isolation')"
+_OLD_SNAPSHOTS = ("repeatable read", "serializable")
+
 
 def connect(url: str) -> RawConnection:
     """Open a connection on which nothing begins by itself."""
@@ -147,8 +150,15 @@ class BorrowedConnection(PostgresConnection):
         self.beside = True
 
     def alone(self) -> None:
-        """Wait until nobody else writes."""
+        """Wait until nobody else writes; refused to whom would not see what they wrote."""
         if self.beside:
+            (level,) = self._plain.execute(_ISOLATION).fetchone() or ("",)
+            if level in _OLD_SNAPSHOTS:
+                raise errors.InvalidRequest(
+                    "connection",
+                    f"its transaction is {level.upper()} and does not see what others commit"
+                    " meanwhile, as this job must: use READ COMMITTED",
+                )
             self.raw.execute(TURN)
             self.beside = False
 
