@@ -4,24 +4,31 @@ import contextlib
 import os
 import re
 import sqlite3
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 
 import psycopg
 import pytest
 from tests.helpers import MovableClock, claim, finish, job, submit
 from tests.storage.conftest import open_database, scheduler_on
 
+from headway.domain import errors
 from headway.domain.states import JobStatus
 from headway.scheduler import leases
 from headway.storage import queries
 from headway.storage.columns import COLUMNS
+from headway.storage.postgres import database as postgres_database
+from headway.storage.postgres.database import PostgresDatabase
 from headway.storage.store import Store
 
 SQLITE = "headway.storage.sqlite"
 POSTGRES = "headway.storage.postgres"
 HEAD = re.compile(r"-- name: (\w+)")
+PATIENCE_S = 30
 PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
 
 
@@ -64,6 +71,56 @@ def test_to_look_for_pending_migrations_changes_nothing(tmp_path: Path, new_url:
     assert database.pending_migrations() == []
     assert (file.read_bytes() if file.exists() else b"") == before
     database.close()
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more migration, which needs the whole of a table that others use."""
+    known = queries.migrations(POSTGRES)
+    more = (9999, "more", "ALTER TABLE jobs ADD COLUMN more TEXT")
+    monkeypatch.setattr(queries, "migrations", lambda package: [*known, more])
+
+
+@pytest.mark.usefixtures("step")
+def test_a_migration_that_waits_for_a_table_lets_others_write(
+    fresh_database: Callable[[], str], clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = PostgresDatabase(fresh_database(), clock)
+    database.migrate(to=1)
+    waits, written = threading.Event(), threading.Event()
+
+    def pause(_: float) -> None:
+        waits.set()
+        assert written.wait(PATIENCE_S)
+
+    monkeypatch.setattr(postgres_database, "time", SimpleNamespace(sleep=pause))
+    with (
+        contextlib.closing(Store(database)) as store,
+        psycopg.connect(database.url) as reader,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        reader.execute("SELECT 1 FROM jobs")
+        migrating = pool.submit(database.migrate)
+        assert waits.wait(PATIENCE_S)
+        writing = store.write_later(lambda tx: tx.do("set_fact", name="a", value="x"))
+        assert writing.result(PATIENCE_S) == 1
+        reader.rollback()
+        written.set()
+        assert migrating.result(PATIENCE_S) == ["9999 more"]
+
+
+@pytest.mark.usefixtures("step")
+def test_a_migration_gives_up_with_a_reason(
+    fresh_database: Callable[[], str], clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_database, "MOST_TRIES", 1)
+    database = PostgresDatabase(fresh_database(), clock)
+    database.migrate(to=1)
+    with psycopg.connect(database.url) as reader:
+        reader.execute("SELECT 1 FROM jobs")
+        with pytest.raises(errors.Unavailable, match=r"9999 was not.*timeout.*try again"):
+            database.migrate()
+    assert database.pending_migrations() == ["9999 more"]
 
 
 def test_both_dialects_have_the_same_migrations() -> None:

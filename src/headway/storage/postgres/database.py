@@ -4,8 +4,11 @@ import contextlib
 import queue
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import psycopg
 
 from headway.domain import errors, moments
 from headway.storage import queries
@@ -25,6 +28,9 @@ from headway.storage.transaction import Transaction
 
 MOST_READERS = 8
 LONGEST_WAIT_S = 30.0
+MOST_TRIES = 30
+PAUSE_S = 1.0
+"""How often a migration asks for what others hold, and how long it lets them go on in between."""
 
 _REFERENCES = (
     ("jobs", "number", "lane_id", "lanes"),
@@ -34,6 +40,7 @@ _REFERENCES = (
 _MIGRATIONS_TABLE = b"""
 CREATE TABLE IF NOT EXISTS schema_migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL)
 """
+_SHORT_WAIT = b"SET LOCAL lock_timeout = '1s'"
 _BEGIN_READING = b"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 
@@ -160,9 +167,25 @@ def _applied(raw: RawConnection) -> int:
 
 
 def _take(raw: RawConnection, number: int, name: str, text: str) -> bool:
+    """Take a step. All who write wait behind one who waits for a table: it waits in short bits."""
+    for tries in range(MOST_TRIES):
+        if tries:
+            time.sleep(PAUSE_S)
+        try:
+            return _try_to_take(raw, number, name, text)
+        except psycopg.errors.LockNotAvailable as error:
+            found = said(error)
+    raise errors.Unavailable(
+        f"migration {number:04} was not done: somebody else has had the tables or the turn to write"
+        f" for a while ({found}); end long transactions (docs/operations.md) and try again"
+    )
+
+
+def _try_to_take(raw: RawConnection, number: int, name: str, text: str) -> bool:
     if _applied(raw) >= number:
         return False
     with raw.transaction():
+        raw.execute(_SHORT_WAIT)
         raw.execute(TURN)
         if _applied(raw) >= number:  # another process was quicker
             return False
