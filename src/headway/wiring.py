@@ -62,6 +62,7 @@ def open_store(settings: Settings, clock: Clock | None = None) -> Store:
     """The store, with its schema up to date."""
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     database = open_database(settings.database_url, clock or SystemClock())
+    database.check()
     database.migrate()
     return Store(database)
 

@@ -386,6 +386,34 @@ def test_who_finds_every_reader_busy_waits_for_one(store: Store) -> None:
             one.result(PATIENCE_S)
 
 
+@pytest.mark.parametrize("lost", ["facts", "job_numbers"])
+def test_a_right_that_is_lost_and_given_back_costs_what_was_asked_meanwhile(
+    empty_postgres: str, clock: MovableClock, tmp_path: Path, lost: str
+) -> None:
+    with psycopg.connect(empty_postgres, autocommit=True) as admin:
+        admin.execute("DROP ROLE IF EXISTS guest")
+        admin.execute("CREATE ROLE guest LOGIN")
+        admin.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO guest")
+        admin.execute("GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO guest")
+        database = PostgresDatabase(empty_postgres.replace("//postgres@", "//guest@"), clock)
+        with contextlib.closing(Store(database)) as store:
+            scheduler = scheduler_on(store, clock, tmp_path)
+
+            def use() -> None:
+                submit(scheduler)
+                store.write(lambda tx: tx.put("put_fact", name="a", value="x"))
+                store.read(lambda tx: tx.row("fact", name="a"))
+
+            use()
+            admin.execute(f"REVOKE ALL ON {lost} FROM guest".encode())
+            with pytest.raises(errors.Unavailable, match=f"{lost}; GRANT SELECT"):
+                use()
+            admin.execute(f"GRANT ALL ON {lost} TO guest".encode())
+            use()
+            assert store.problem is None
+        admin.execute("DROP OWNED BY guest; DROP ROLE guest")
+
+
 def test_a_database_that_takes_no_more_connections_is_unavailable_and_then_goes_on(
     store: Store, empty_postgres: str, clock: MovableClock
 ) -> None:

@@ -129,11 +129,12 @@ def _database(settings: Settings) -> Finding:
         return _good("database", f"{file} does not exist yet and will be created")
     try:
         with contextlib.closing(wiring.open_database(url, SystemClock())) as database:
+            database.check()
             pending = database.pending_migrations()
     except sqlite3.Error as error:
         mend = "restore a backup; headway verify says more"
         return _bad("database", f"{file}: {error}", mend)
-    except errors.Unavailable as error:
+    except errors.ConnectionLost as error:
         return _bad("database", error.detail, "start the database, or fix --db")
     if pending:
         return _bad("database", f"{len(pending)} migrations are pending", "headway migrate")

@@ -40,6 +40,9 @@ class Database(Protocol):
     def pending_migrations(self) -> list[str]:
         """The steps that `migrate` would take."""
 
+    def check(self) -> None:
+        """Refuse a database that answers, but could not be worked with."""
+
     def session(self) -> Session:
         """A connection for writing; where several may write at once, a process has two."""
 

@@ -138,6 +138,7 @@ def _move(session: "Session", source: str | None, target: str | None) -> None:
     old = wiring.open_database(source, SystemClock())
     new = wiring.open_database(target, SystemClock())
     try:
+        new.check()
         new.migrate()
         with Bar("copy") as bar:
             tables = list(KEYS)
@@ -163,6 +164,7 @@ def _migrate(session: "Session") -> None:
     from headway.clock import SystemClock
 
     database = wiring.open_database(session.settings.database_url, SystemClock())
+    database.check()
     taken: list[str] = []
     try:
         pending = database.pending_migrations()

@@ -1,5 +1,7 @@
 """Connections to one PostgreSQL database, and named queries on them."""
 
+import contextlib
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -17,8 +19,24 @@ from headway.storage.transaction import MustBeAlone, Row
 T = TypeVar("T")
 RawConnection = psycopg.Connection[Any]
 
-UNUSABLE = (psycopg.errors.ReadOnlySqlTransaction,)
-"""Errors of a session that will not go away in it: after a failover another one may do."""
+GRANTS = (
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA and USAGE, SELECT, UPDATE ON ALL"
+    " SEQUENCES IN SCHEMA to Headway's role; to migrate, it must own the tables and may CREATE"
+)
+WRITABLE = "use a database that can be written: no standby, and default_transaction_read_only off"
+_POOLER = (
+    "a connection pooler in front must give each client a session of its own (PgBouncer:"
+    " pool_mode = session)"
+)
+UNUSABLE = (
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.errors.ReadOnlySqlTransaction,
+    psycopg.errors.InvalidSqlStatementName,
+    psycopg.errors.DuplicatePreparedStatement,
+)
+"""Errors of a session that stay with it: when somebody has done something, another one may do."""
+
+_ADVICE = dict(zip(UNUSABLE, (GRANTS, WRITABLE, _POOLER, _POOLER), strict=True))
 
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, *UNUSABLE)
 """Errors of the connection or of the whole transaction, unlike errors of one statement."""
@@ -51,6 +69,7 @@ SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 SET enable_bitmapscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off
 """
 
+_MARK = b"SELECT current_setting('headway.session', true)"
 _ISOLATION = b"SELECT current_setting('transaction_isolation')"
 _OLD_SNAPSHOTS = ("repeatable read", "serializable")
 
@@ -75,8 +94,20 @@ def _read(url: str) -> dict[str, Any]:
 
 
 def said(error: Exception) -> str:
-    """What an error says, on one line."""
+    """What an error says, on one line, and what to do about it if that is known."""
+    if isinstance(error, UNUSABLE) and error.diag.message_primary:
+        return f"{error.diag.message_primary}; {_ADVICE[type(error)]}"
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def refuse_shared_sessions(raw: RawConnection, url: str) -> None:
+    """Behind a pooler that hands a session from one to the other, statements would be mixed up."""
+    mark = secrets.token_hex(8)
+    raw.execute(b"SELECT set_config('headway.session', %s, false)", [mark])
+    with contextlib.closing(connect(url)) as other:
+        found = [one.execute(_MARK).fetchone() for one in (other, raw)]
+    if found[0] == (mark,) or found[1] != (mark,):
+        raise errors.Unavailable(f"connections to the database share a session: {_POOLER}")
 
 
 class PostgresConnection:

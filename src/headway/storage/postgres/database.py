@@ -12,12 +12,17 @@ import psycopg
 
 from headway.domain import errors, moments
 from headway.storage import queries
+from headway.storage.columns import COLUMNS
 from headway.storage.postgres.connection import (
+    GRANTS,
     LOST,
     TURN,
+    UNUSABLE,
+    WRITABLE,
     PostgresConnection,
     RawConnection,
     connect,
+    refuse_shared_sessions,
     said,
 )
 from headway.storage.postgres.listener import Listener
@@ -39,6 +44,17 @@ _REFERENCES = (
 )
 _MIGRATIONS_TABLE = b"""
 CREATE TABLE IF NOT EXISTS schema_migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL)
+"""
+SEQUENCES = ("job_numbers", "positions", "payload_ids")
+_CLOSED = b"""
+SELECT name
+FROM unnest(CAST(%(tables)s AS text[])) AS name,
+    unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS wanted
+WHERE NOT has_table_privilege(to_regclass(name), wanted)
+UNION ALL
+SELECT name
+FROM unnest(CAST(%(sequences)s AS text[])) AS name, unnest(ARRAY['USAGE', 'UPDATE']) AS wanted
+WHERE NOT has_sequence_privilege(to_regclass(name), wanted)
 """
 _SHORT_WAIT = b"SET LOCAL lock_timeout = '1s'"
 _BEGIN_READING = b"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -75,6 +91,16 @@ class PostgresDatabase:
             for number, name, _ in queries.migrations(PACKAGE)
             if number > done
         ]
+
+    def check(self) -> None:
+        """Refuse a database that answers, but could not be worked with."""
+        with _reached(), contextlib.closing(connect(self.url)) as raw:
+            refuse_shared_sessions(raw, self.url)
+            if raw.execute(b"SHOW transaction_read_only").fetchone() == ("on",):
+                raise errors.Unavailable(f"the database is read-only; {WRITABLE}")
+            names = {"tables": [*COLUMNS, "facts", "writers"], "sequences": [*SEQUENCES]}
+            if closed := raw.execute(_CLOSED, names).fetchone():
+                raise errors.Unavailable(f"permission denied for {closed[0]}; {GRANTS}")
 
     def session(self) -> PostgresSession:
         """A connection for writing."""
@@ -155,6 +181,8 @@ class PostgresDatabase:
 def _reached() -> Iterator[None]:
     try:
         yield
+    except UNUSABLE as error:
+        raise errors.Unavailable(said(error)) from error
     except LOST as error:
         raise errors.ConnectionLost(said(error)) from error
 

@@ -19,7 +19,7 @@ from psycopg.adapt import Transformer
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from headway.storage.postgres.connection import UNUSABLE, PostgresConnection, RawConnection
+from headway.storage.postgres.connection import UNUSABLE, PostgresConnection, RawConnection, said
 from headway.storage.postgres.statements import Statement, named, statement
 from headway.storage.transaction import Row
 
@@ -116,9 +116,10 @@ class WireConnection(PostgresConnection):
         return answers[-2]
 
     def _failed(self, error: psycopg.Error) -> psycopg.Error:
-        if isinstance(error, UNUSABLE):
-            self.raw.close()
-        return error
+        if not isinstance(error, UNUSABLE):
+            return error
+        self.raw.close()
+        return type(error)(said(error))
 
     def _keep_expected(self, sent: Sequence[_Sent], answers: Sequence[PGresult]) -> None:
         last = -1

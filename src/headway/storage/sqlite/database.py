@@ -68,6 +68,9 @@ class SqliteDatabase:
             if number > done
         ]
 
+    def check(self) -> None:
+        """A file that can be opened can be worked with."""
+
     def session(self) -> SqliteSession:
         """The one connection for writing."""
         return SqliteSession(self.path, self.clock, self._datagrams, durable=self._durable)

@@ -1,0 +1,65 @@
+"""A PostgreSQL that cannot be worked with: commands say what is to be done, in a sentence."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+from tests.cli.conftest import Cli
+from tests.pooler import Pooler
+
+TABLES = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO guest"
+SEQUENCES = "GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO guest"
+READ_ONLY = "ALTER ROLE guest SET default_transaction_read_only = on"
+CASES = {
+    "no rights": ([], "GRANT SELECT"),
+    "only to read": (["GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest"], "GRANT SELECT"),
+    "no sequences": ([TABLES], "ON ALL SEQUENCES"),
+    "read-only": ([TABLES, SEQUENCES, READ_ONLY], "default_transaction_read_only off"),
+}
+COMMANDS = (("submit", "work"), ("doctor",), ("serve", "--port", "0"))
+
+
+@pytest.fixture
+def guest(empty_postgres: str) -> Iterator[str]:
+    """The URL of a database for a role that may nothing."""
+    with psycopg.connect(empty_postgres, autocommit=True) as admin:
+        admin.execute("DROP ROLE IF EXISTS guest")
+        admin.execute("CREATE ROLE guest LOGIN")
+        yield empty_postgres.replace("//postgres@", "//guest@")
+        admin.execute("DROP OWNED BY guest; DROP ROLE guest")
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_role_that_may_not_work_is_told_what_it_needs(
+    cli: Cli, guest: str, empty_postgres: str, case: str, command: tuple[str, ...]
+) -> None:
+    steps, advice = CASES[case]
+    with psycopg.connect(empty_postgres, autocommit=True) as admin:
+        for step in steps:
+            admin.execute(step.encode())
+    told = cli.call(*command, "--db", guest, code=1)
+    assert advice in " ".join((told.stdout + told.stderr).split())
+
+
+@pytest.fixture
+def pooled(empty_postgres: str) -> Iterator[str]:
+    """The URL of a database behind a pooler that gives nobody a session of his own."""
+    known = conninfo_to_dict(empty_postgres)
+    folder = Path(tempfile.mkdtemp(prefix="headway-pooler-", dir="/tmp"))
+    pooler = Pooler(folder, Path(str(known["host"])), str(known["dbname"]))
+    yield f"postgresql://postgres@/{known['dbname']}?host={folder}"
+    pooler.close()
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ("migrate",)], ids=" ".join)
+def test_a_pooler_that_shares_sessions_is_refused(
+    cli: Cli, pooled: str, command: tuple[str, ...]
+) -> None:
+    told = cli.call(*command, "--db", pooled, code=1)
+    assert "pool_mode = session" in told.stdout + told.stderr
