@@ -250,6 +250,21 @@ def test_a_submit_that_gets_no_numbers_holds_up_nobody(
         assert second.result(PATIENCE_S).number == 2
 
 
+def test_the_manual_shows_who_keeps_everybody_from_writing(
+    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
+) -> None:
+    manual = Path(__file__).parents[2] / "docs" / "operations.md"
+    blocks = [one.partition("```")[0] for one in manual.read_text().split("```sql")[1:]]
+    (query,) = [one for one in blocks if "pg_locks" in one]
+    scheduler = scheduler_on(store, clock, tmp_path)
+    with psycopg.connect(empty_postgres) as connection:
+        tx = Transaction(BorrowedConnection(connection), clock.now())
+        submitting.submit_in(scheduler, tx, JobRequest(job_type="work", unique_key="a"))
+        with psycopg.connect(empty_postgres) as admin:
+            found = [row[0] for row in admin.execute(query.encode())]
+        assert found == [connection.info.backend_pid]
+
+
 @pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
 def test_a_transaction_that_cannot_see_others_takes_plain_jobs_only(
     store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock, level: str
