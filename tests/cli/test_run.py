@@ -38,6 +38,13 @@ def test_run_takes_only_its_own_job_and_works_where_it_is_called(cli: Cli) -> No
     assert cli.text("jobs", "status", "1") == "queued\n"
 
 
+def test_run_waits_for_another_job_with_and_without_a_policy(cli: Cli) -> None:
+    cli.call("run", "--", "false", code=1)
+    assert cli.program("run", "--after", "1:failure", "--", "echo", "second")[:2] == (0, "second\n")
+    code, _, err = cli.program("run", "--after", "1", "--", "echo", "third")
+    assert (code, "dependency failed for job 1" in err) == (10, True)
+
+
 def test_run_mends_what_a_server_that_crashed_has_left_behind(cli: Cli) -> None:
     with cli.start("serve", "--port", "0", "--json") as server:
         assert server.stdout is not None

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol
 
+import msgspec
+
 from headway.api import table
 from headway.api.operation import Answered, Operation
 from headway.client.calls import Call
@@ -66,7 +68,7 @@ class LocalTransport:
         return _value(await awaiting(answer) if isinstance(answer, Future) else answer)
 
     def _perform(self, call: Call[Any], operation: Operation, path: Mapping[str, str]) -> Any:
-        body = operation.body() if call.body is None else call.body
+        body = operation.body() if call.body is None else _as_sent(call.body, operation.body)
         query = table.read_query(
             operation, {key: as_text(value) for key, value in call.query.items()}
         )
@@ -125,6 +127,14 @@ def _find(call: Call[Any]) -> tuple[Operation, dict[str, str]]:
     if call.needs_server:
         raise errors.NeedsServer()
     return table.find(call.method, call.path)
+
+
+def _as_sent(body: Any, kind: Any) -> Any:
+    """A body as it would come out of HTTP: what was only written down has its type there."""
+    try:
+        return msgspec.convert(msgspec.to_builtins(body), kind)
+    except msgspec.ValidationError as error:
+        raise errors.from_validation(str(error)) from None
 
 
 def as_text(value: Any) -> str:
