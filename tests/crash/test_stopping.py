@@ -4,6 +4,8 @@ import signal
 
 from tests.servers import Stage, wait_for
 
+SSE = {"accept": "text/event-stream"}
+
 
 def test_sigterm_lets_the_running_job_end_and_starts_no_other(stage: Stage) -> None:
     server = stage.serve()
@@ -40,6 +42,32 @@ def test_a_second_sigterm_stops_at_once(stage: Stage) -> None:
     server.send(signal.SIGTERM)
     wait_for(lambda: server.http.get("/readyz").status_code == 503, "a server that is stopping")
     assert server.stop() == 1
+
+
+def test_streams_end_with_the_server_and_show_what_came_last(stage: Stage) -> None:
+    server = stage.serve()
+    job = server.submit("talk", "a")
+    server.wait(job, "RUNNING")
+    events = server.client(server.token).stream("GET", "/api/events", headers=SSE)
+    path = f"/api/jobs/{job['number']}/logs/stdout"
+    with events as told, server.http.stream("GET", path, params={"follow": "true"}) as output:
+        server.send(signal.SIGTERM)
+        stage.let_go("a")
+        assert list(output.iter_lines()) == ["hello a", "bye a"]
+        assert "event: job.finished" in list(told.iter_lines())
+    assert server.process.wait(30) == 0
+    assert "Traceback" not in server.log
+    assert "Cancel" not in server.log
+
+
+def test_a_stream_that_nobody_reads_ends_with_the_server(stage: Stage) -> None:
+    server = stage.serve()
+    much = {"argv": ["head", "-c", "30000000", "/dev/zero"]}
+    job = server.submit("command", params=much)
+    server.wait(job, "SUCCEEDED")
+    with server.http.stream("GET", f"/api/jobs/{job['number']}/logs/stdout"):
+        assert server.stop() == 0
+    assert "Traceback" not in server.log
 
 
 def test_an_idle_worker_stops_when_it_is_asked_to(stage: Stage) -> None:

@@ -68,7 +68,7 @@ class Application:
         self._doors = Doorkeeper(scheduler, allowed_hosts)
         self._claims = ClaimDesk(scheduler)
         self._direct = DirectDesk(scheduler, worker)
-        self._streams = streams.Streams(scheduler, state_stopping=lambda: state.stopping)
+        self._streams = streams.Streams(scheduler)
         self._metrics = metrics.Metrics(scheduler)
         self._health_of_store = health.Health(scheduler)
         self._codes = codes or dashboard.Codes()
@@ -91,8 +91,12 @@ class Application:
                 return
 
     async def close_desks(self) -> None:
-        """The server stops: nobody waits for jobs or events any longer."""
+        """The server stops: nobody waits for jobs any longer."""
         await self._claims.stop()
+
+    def close_streams(self) -> None:
+        """Nothing happens here any more: nobody waits for events or output any longer."""
+        self._streams.close()
 
     async def _handle(self, exchange: Exchange) -> None:
         try:

@@ -108,6 +108,8 @@ class Exchange:
         leaving = asyncio.ensure_future(self._until_gone())
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            raise ClientGone from None  # the server stops, and this client does not read
         finally:
             for task in (sending, leaving):
                 task.cancel()

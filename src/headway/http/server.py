@@ -104,6 +104,7 @@ class Server:
             log.warning("some jobs did not finish in time; the next start recovers them")
         await asyncio.to_thread(self._timekeeper.stop)
         await asyncio.to_thread(self._courier.stop)
+        self.application.close_streams()
 
 
 class _Uvicorn(uvicorn.Server):

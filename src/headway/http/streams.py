@@ -30,9 +30,16 @@ Value = TypeVar("Value")
 class Streams:
     """Long answers. Each reader goes at its own pace and is never waited for."""
 
-    def __init__(self, scheduler: Scheduler, state_stopping: Callable[[], bool]) -> None:
+    def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
-        self._stopping = state_stopping
+        self._closed = asyncio.Event()
+        self._waiting: set[asyncio.Event] = set()
+
+    def close(self) -> None:
+        """The server stops: streams send what there is, and end."""
+        self._closed.set()
+        for changed in self._waiting:
+            changed.set()
 
     async def events(self, exchange: Exchange) -> None:
         """Server-sent events; `Last-Event-ID` continues where another stream ended."""
@@ -55,15 +62,19 @@ class Streams:
                 loop.call_soon_threadsafe(changed.set)
 
         stop = self._scheduler.store.wakeups.listen(EVENTS, tell)
+        self._waiting.add(changed)
         try:
             yield b": connected\n\n"
             if first > follower.seq + 1:
                 yield _lost(follower.seq, first)
                 follower = events.Follower(first - 1)
-            while not self._stopping():
+            while True:
                 changed.clear()
+                ends = self._closed.is_set()
                 for event in await self._read(lambda tx: follower.read(tx, PAGE)):
                     yield _frame(event)
+                if ends:
+                    return
                 if follower.wait_s is not None:
                     await asyncio.sleep(follower.wait_s)
                     continue
@@ -72,6 +83,7 @@ class Streams:
                 except TimeoutError:
                     yield b": still here\n\n"
         finally:
+            self._waiting.discard(changed)
             stop()
 
     async def logs(self, exchange: Exchange) -> None:
@@ -96,13 +108,15 @@ class Streams:
             offset = log_files.size(path)
             yield await asyncio.to_thread(log_files.read_tail, path, tail)
         while True:
+            ends = self._closed.is_set() or not follow
             run = await self._read(lambda tx: runs.view(tx, run_id))
             while part := await asyncio.to_thread(log_files.read_from, path, offset, CHUNK):
                 offset += len(part)
                 yield part
-            if not follow or run.status is not None or self._stopping():
+            if ends or run.status is not None:
                 return
-            await asyncio.sleep(LOG_POLL_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._closed.wait(), LOG_POLL_S)
 
     async def _read(self, work: Callable[[Transaction], Value]) -> Value:
         return await asyncio.to_thread(self._scheduler.store.read, work)
