@@ -28,6 +28,7 @@ from headway.server_file import ServerFile
 from headway.settings import Settings
 from headway.storage.store import Clock, Database, Store
 from headway.storage.transaction import Borrowed, Transaction
+from headway.worker import process_groups
 from headway.workspace import Workspace, plugins
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) 
         handlers=app.handlers if app else {},
         defaults=app.defaults if app else {},
         kinds=artifacts.kinds(found.checks, broken=found.problems),
+        is_process_alive=process_groups.is_worker_alive,
         **chosen,
     )
 

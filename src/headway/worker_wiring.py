@@ -67,11 +67,7 @@ def registration(
 
 def is_alive(row: Row) -> bool:
     """Whether a worker's process is there; one on another machine is never called dead."""
-    boot_id, _, start_time = str(row["process_started"]).partition("/")
-    identity = process_groups.ProcessIdentity(
-        host=row["host"], boot_id=boot_id, pid=row["pid"], start_time=start_time
-    )
-    return process_groups.is_alive(identity)
+    return process_groups.is_worker_alive(row["host"], row["pid"], str(row["process_started"]))
 
 
 def end_orphans(data: Path, run_ids: Sequence[str]) -> None:

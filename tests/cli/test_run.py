@@ -59,6 +59,28 @@ def test_run_mends_what_a_server_that_crashed_has_left_behind(cli: Cli) -> None:
     assert (code, out) == (0, "done\n")
 
 
+def test_every_command_knows_that_the_server_was_killed(cli: Cli) -> None:
+    words = ("sh", "-c", "echo begun; exec sleep 600")
+    with cli.start("serve", "--port", "0", "--json") as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        cli.call("submit", "command", "--retries", "0", "--", *words)
+        _until(cli, "running", "jobs", "status", "1")
+        _until(cli, "begun", "jobs", "tail", "1")
+        server.kill()
+    gone = "the server that ran it is gone; start it again with `headway serve`"
+    status = cli.text("jobs", "status")
+    assert "no worker is alive" in status
+    assert f"Job 1 does not go on: {gone}" in status
+    assert f"It does not go on: {gone}" in cli.text("why", "1")
+    assert "gone" in cli.text("workers", "list")
+    assert f"Job 1: {gone}" in cli.text("workers", "list")
+    code, out, err = cli.program("jobs", "attach", "1")
+    assert (code, out) == (1, "begun\n")
+    assert f"job 1 does not go on: {gone}" in err
+    assert f"It does not go on: {gone}" in cli.text("jobs", "cancel", "1", "--force")
+
+
 def test_ctrl_c_ends_the_command(cli: Cli) -> None:
     with cli.start("run", "--", "sh", "-c", "echo ready; exec sleep 600") as process:
         assert process.stdout is not None

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from headway.cli import words
+from headway.cli import lost, words
 from headway.cli.session import Session
 from headway.client import calls
 from headway.domain import states
@@ -37,6 +37,8 @@ class Step(NamedTuple):
 def next_steps(session: Session, job: Job, why: Why) -> list[Step]:
     """What to do, most useful first."""
     if why.status is states.RUNNING:
+        if gone := lost.reason(session, job):
+            return [Step(f"It does not go on: {gone}", "headway serve")]
         return [Step("It is running. To watch it", f"headway jobs attach {job.number}")]
     row = closed(why)
     if why.status in states.TERMINAL:

@@ -1,12 +1,13 @@
 """Following a job: its output as it comes, its progress, why it waits, how it ends."""
 
+import itertools
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from headway.cli import words
+from headway.cli import lost, words
 from headway.cli.bar import Bar
 from headway.cli.session import Session
 from headway.client import calls
@@ -16,6 +17,9 @@ from headway.domain.jobs import Job
 
 FIRST_POLL_S = 0.01
 LONGEST_POLL_S = 0.25
+POLLS_PER_LOOK = 8
+"""So often the job is asked for until its worker is, too."""
+LAST_OUTPUT_S = 0.5
 STREAMS = ("stdout", "stderr")
 
 
@@ -49,14 +53,23 @@ class Follower:
     def _looks(self, reference: JobRef) -> Iterator[Job]:
         """The job as it is, again and again until it has ended; says what it waits for."""
         wait_s = FIRST_POLL_S
-        while True:
+        for poll in itertools.count():
             job = self._session.send(calls.get_job(reference))
             yield job
             if job.status in states.TERMINAL:
                 return
             self._tell(job)
+            if poll % POLLS_PER_LOOK == 0:
+                self._refuse_lost(job)
             time.sleep(wait_s)
             wait_s = min(wait_s * 1.5, LONGEST_POLL_S)
+
+    def _refuse_lost(self, job: Job) -> None:
+        """What was printed is shown; more will not come."""
+        if gone := lost.reason(self._session, job):
+            for reader in self._readers.values():
+                reader.join(LAST_OUTPUT_S)
+            raise errors.Unavailable(f"job {job.number} does not go on: {gone}")
 
     def _read(self, run_id: str) -> None:
         for stream in STREAMS:

@@ -1,7 +1,7 @@
 """The whole at a glance."""
 
 from headway.api.operation import Paging
-from headway.cli import job_text, words
+from headway.cli import job_text, lost, words
 from headway.cli.screen import Cell, Column
 from headway.cli.session import Session
 from headway.client import calls
@@ -12,7 +12,7 @@ MOST_SHOWN = 200
 
 def glance(session: Session, status: SchedulerStatus) -> None:
     """A few lines about everything."""
-    for line in head(status):
+    for line in [*head(status), *_lost(session, status)]:
         session.screen.line(line)
 
 
@@ -31,10 +31,20 @@ def head(status: SchedulerStatus) -> list[str]:
     return lines
 
 
+def _lost(session: Session, status: SchedulerStatus) -> list[str]:
+    """Jobs that count as running and do not go on."""
+    gone = lost.workers(session) if status.current_jobs else set()
+    return [
+        f"Job {one.number} does not go on: {lost.sentence(one.worker_id)}"
+        for one in status.current_jobs
+        if one.worker_id in gone
+    ]
+
+
 def screenful(session: Session, height: int | None) -> list[str]:
     """Everything that fits on one screen."""
     status = session.send(calls.get_scheduler_status())
-    lines = [*head(status), *_pauses(session), *_limits(session)]
+    lines = [*head(status), *_lost(session, status), *_pauses(session), *_limits(session)]
     if status.current_jobs:
         lines += ["", *_running(session, status.current_jobs)]
     room = MOST_SHOWN if height is None else max(1, min(MOST_SHOWN, height - len(lines) - 4))

@@ -1,7 +1,7 @@
 """What every verb needs: the store, time, chance, and the points where users plug in."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -51,6 +51,8 @@ class Scheduler:
     group_failure: GroupFailurePolicy = field(default_factory=AsConfigured)
     seen: Observations = field(default_factory=Observations)
     waiting: WaitingCounts = field(default_factory=WaitingCounts)
+    is_process_alive: Callable[[str, int, str], bool] = lambda host, pid, process_started: True
+    """Whether a worker's process is there, as far as can be told from this machine."""
 
     def new_id(self, now: datetime) -> str:
         """A new public id."""

@@ -50,6 +50,12 @@ def is_alive(identity: ProcessIdentity) -> bool:
     return is_running(identity.pid, identity.start_time)
 
 
+def is_worker_alive(host: str, pid: int, process_started: str) -> bool:
+    """Whether a worker's process is there; `process_started` holds the boot and the start time."""
+    boot, _, began = process_started.partition("/")
+    return is_alive(ProcessIdentity(host=host, boot_id=boot, pid=pid, start_time=began))
+
+
 def is_running(pid: int, began: str) -> bool:
     """Whether the process that began then runs on this machine; a zombie does not."""
     process = _look_up(pid)

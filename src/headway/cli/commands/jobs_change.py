@@ -151,13 +151,14 @@ def reorder(session: "Session", order: options.Jobs) -> None:
 
 
 def _say(session: "Session", job: "Job") -> None:
-    from headway.cli import words
+    from headway.cli import lost, words
 
     reason = f": {session.text(job.wait_reason.detail)}" if job.wait_reason else ""
     asked = ", asked to stop" if job.cancel_requested and job.finished_at is None else ""
-    session.show(
-        job,
-        lambda: session.screen.line(
-            f"Job {job.number} ", words.status(job.status), f"{asked}{reason}"
-        ),
-    )
+
+    def render() -> None:
+        session.screen.line(f"Job {job.number} ", words.status(job.status), f"{asked}{reason}")
+        if gone := lost.reason(session, job):
+            session.screen.line(f"It does not go on: {gone}")
+
+    session.show(job, render)

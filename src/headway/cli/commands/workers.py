@@ -15,6 +15,7 @@ app = commands()
 @command(app, "list", "headway workers list")
 def list_workers(session: "Session") -> None:
     """List known workers and the jobs that they hold."""
+    from headway.cli import lost
     from headway.cli.screen import Column
     from headway.client import calls
 
@@ -27,6 +28,10 @@ def list_workers(session: "Session") -> None:
         columns = [Column("WORKER", elastic=True), Column("STATE"), Column("SEEN"), Column("SLOTS")]
         columns += [Column(title, elastic=True) for title in ("QUEUES", "TYPES", "HOLDS")]
         session.screen.table(columns, [_row(session, worker) for worker in page.items])
+        for one in page.items:
+            if one.built_in and not one.alive and one.holds:
+                held = ", ".join(session.number(job) for job in one.holds)
+                session.screen.line(f"Job {held}: {lost.sentence(one.worker_id)}")
 
     session.show(page, render)
 
