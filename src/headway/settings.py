@@ -12,6 +12,7 @@ from headway.domain import errors
 
 FILE = "headway.toml"
 PREFIX = "HEADWAY_"
+RANGES = {"port": (0, 65535), "slots": (1, 10_000)}
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,10 +60,30 @@ def load(options: Mapping[str, Any] | None = None, folder: Path | None = None) -
     values.update(_from_environment(os.environ))
     values.update({name: value for name, value in (options or {}).items() if value is not None})
     try:
-        return msgspec.convert(values, Settings, strict=False)
+        found = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
-        problem = errors.from_validation(str(error)).detail
-        raise errors.InvalidRequest("", f"setting {problem}") from None
+        wrong = errors.from_validation(str(error))
+        name = next(iter(wrong.fields), "")
+        raise errors.InvalidRequest(
+            place(name, options, folder), wrong.fields.get(name, wrong.detail)
+        ) from None
+    for name, (least, most) in RANGES.items():
+        value = getattr(found, name)
+        if not least <= value <= most:
+            raise errors.InvalidRequest(
+                place(name, options, folder), f"{value} is not between {least} and {most}"
+            )
+    return found
+
+
+def place(name: str, options: Mapping[str, Any] | None = None, folder: Path | None = None) -> str:
+    """Where a setting comes from, for a person who has to correct it there."""
+    root = name.partition(".")[0]
+    if (options or {}).get(root) is not None:
+        return f"--{name}"
+    if os.environ.get(PREFIX + root.upper()):
+        return PREFIX + name.upper()
+    return f"{FILE}: {name}" if root in _from_file(folder or Path()) else name
 
 
 def _from_file(folder: Path) -> dict[str, Any]:

@@ -131,6 +131,30 @@ def test_a_broken_plug_in_is_told_about_and_stops_nothing_else(
     assert "nobody_has_it" in ill[0]["detail"]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--port", "99999"), "--port: 99999 is not between 0 and 65535"),
+        (("--slots", "0"), "--slots: 0 is not between 1 and 10000"),
+        (("--slots", "-3"), "--slots: -3 is not between 1 and 10000"),
+        (("--workspace", "nowhere"), "--workspace: nowhere is not a folder"),
+        (("--host", "999.1.1.1", "--port", "0"), "--host: 999.1.1.1 is no address of this machine"),
+        (("--host", "192.0.2.1", "--port", "0"), "--host: 192.0.2.1 is no address of this machine"),
+    ],
+)
+def test_serve_refuses_options_that_make_no_sense(
+    cli: Cli, words: tuple[str, ...], said: str
+) -> None:
+    assert said in cli.error("serve", *words, code=2)
+
+
+def test_a_setting_that_makes_no_sense_is_named_by_its_variable(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADWAY_WORKSPACE", "nowhere")
+    assert "HEADWAY_WORKSPACE: nowhere is not a folder" in cli.error("serve", code=2)
+
+
 def test_pauses_show_and_are_lifted(cli: Cli) -> None:
     assert "Paused: everything" in cli.text("pause")
     assert "Paused: job type story" in cli.text("pause", "--type", "story")

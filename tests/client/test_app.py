@@ -214,8 +214,21 @@ def test_a_setting_of_the_wrong_kind_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADWAY_PORT", "http")
-    with pytest.raises(errors.Invalid, match="setting port: Expected `int`"):
+    with pytest.raises(errors.Invalid, match="HEADWAY_PORT: Expected `int`"):
         settings.load(folder=tmp_path)
+
+
+def test_a_setting_that_makes_no_sense_is_named_with_the_place_it_comes_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "headway.toml").write_text("slots = -3\n")
+    with pytest.raises(errors.Invalid, match=r"headway\.toml: slots: -3 is not between 1 and"):
+        settings.load(folder=tmp_path)
+    monkeypatch.setenv("HEADWAY_SLOTS", "0")
+    with pytest.raises(errors.Invalid, match="HEADWAY_SLOTS: 0 is not between 1 and"):
+        settings.load(folder=tmp_path)
+    with pytest.raises(errors.Invalid, match="--port: 99999 is not between 0 and 65535"):
+        settings.load({"port": 99999, "slots": 1}, folder=tmp_path)
 
 
 def test_an_unknown_setting_is_named(tmp_path: Path) -> None:

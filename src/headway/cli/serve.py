@@ -35,11 +35,11 @@ def serve(settings: Settings, *, json: bool = False) -> None:
     store = wiring.open_store(settings)
     try:
         scheduler = wiring.build_scheduler(settings, store, app)
-        _refuse_open_door(settings, scheduler)
-        listening = http_server.listen(settings.host, settings.port)
-        wiring.ensure_admin_token(settings, scheduler)
-        store.write(lambda tx: limit_control.set_sizes(scheduler, tx, settings.limits))
-        _serve(settings, scheduler, listening, app.prepares if app else {}, json)
+        with http_server.listen(settings.host, settings.port) as listening:
+            _refuse_open_door(settings, scheduler)
+            wiring.ensure_admin_token(settings, scheduler)
+            store.write(lambda tx: limit_control.set_sizes(scheduler, tx, settings.limits))
+            _serve(settings, scheduler, listening, app.prepares if app else {}, json)
     finally:
         store.close()
 

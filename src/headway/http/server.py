@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import signal
@@ -127,6 +128,10 @@ def listen(host: str, port: int) -> socket.socket:
         listening.bind((host, port))
     except OSError as error:
         listening.close()
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            raise errors.InvalidRequest(
+                "--host", f"{host} is no address of this machine: {error.strerror}"
+            ) from None
         raise errors.Unavailable(
             f"cannot listen on {host}:{port}: {error.strerror}; choose another --port"
         ) from None

@@ -51,7 +51,7 @@ class Scheduler:
     group_failure: GroupFailurePolicy = field(default_factory=AsConfigured)
     seen: Observations = field(default_factory=Observations)
     waiting: WaitingCounts = field(default_factory=WaitingCounts)
-    is_process_alive: Callable[[str, int, str], bool] = lambda host, pid, process_started: True
+    is_process_alive: Callable[[str, int, str], bool] = lambda *_: True
     """Whether a worker's process is there, as far as can be told from this machine."""
 
     def new_id(self, now: datetime) -> str:

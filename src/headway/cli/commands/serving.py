@@ -1,6 +1,7 @@
 """`headway serve` and `headway worker`."""
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -8,6 +9,7 @@ from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
     from headway.cli.session import Session
+    from headway.settings import Settings
 
 app = commands()
 
@@ -55,7 +57,8 @@ def serve(
     """Run the scheduler, its worker and the HTTP server."""
     from headway.cli import serve as serving
 
-    settings = session.settings_with(
+    settings = _settings(
+        session,
         app=app,
         slots=slots,
         workspace=workspace,
@@ -87,7 +90,8 @@ def worker(
     from headway.server_file import ServerFile
 
     running = None if session.settings.url else ServerFile(session.settings.data_dir).running()
-    settings = session.settings_with(
+    settings = _settings(
+        session,
         app=app,
         slots=slots,
         workspace=workspace,
@@ -96,3 +100,17 @@ def worker(
         url=session.settings.url or (running.url if running else None),
     )
     serving.work(settings)
+
+
+def _settings(session: "Session", **more: Any) -> "Settings":
+    """The settings in force, if there is a folder to work in."""
+    from headway import settings as settings_module
+    from headway.domain import errors
+
+    settings = session.settings_with(**more)
+    if not Path(settings.workspace).is_dir():
+        raise errors.InvalidRequest(
+            settings_module.place("workspace", more),
+            f"{settings.workspace} is not a folder; make it, or name another",
+        )
+    return settings
