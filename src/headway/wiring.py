@@ -59,6 +59,13 @@ def open_database(url: str, clock: Clock, *, durable: bool = True) -> Database:
     raise errors.InvalidRequest("db", "is neither sqlite:///FILE nor postgresql://…")
 
 
+def missing_file(url: str) -> Path | None:
+    """The file of an SQLite database that is not there."""
+    scheme, _, rest = url.partition("://")
+    file = Path(rest[1:])
+    return file if scheme == "sqlite" and not file.exists() else None
+
+
 def open_store(settings: Settings, clock: Clock | None = None) -> Store:
     """The store, with its schema up to date."""
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)

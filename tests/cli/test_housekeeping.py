@@ -32,6 +32,12 @@ def test_a_backup_can_be_opened_and_an_old_one_is_not_overwritten(cli: Cli) -> N
     assert len(copied["items"]) == 1
 
 
+def test_a_backup_that_cannot_be_written_is_named(cli: Cli) -> None:
+    cli.call("submit", "story")
+    said = cli.error("backup", "nowhere/copy.db", code=2)
+    assert "nowhere/copy.db: there is no folder nowhere" in said
+
+
 def test_verify_finds_what_is_wrong(cli: Cli) -> None:
     cli.call("submit", "story")
     assert cli.json("verify") == {"ok": True, "problems": []}
@@ -53,6 +59,12 @@ def test_a_whole_store_is_carried_over_to_an_empty_database(cli: Cli) -> None:
     assert len(cli.json("jobs", "list", "--data", "new")["items"]) == 1
     assert "not empty" in cli.error("migrate", *way, code=4)
     assert "both --from and --to" in cli.error("migrate", "--from", "sqlite:///x.db", code=2)
+
+
+def test_a_store_that_is_not_there_is_not_made_by_carrying_it_over(cli: Cli) -> None:
+    words = ("migrate", "--from", "sqlite:///nope.db", "--to", "sqlite:///new.db")
+    assert "--from: nope.db does not exist" in cli.error(*words, code=2)
+    assert list(cli.folder.iterdir()) == []
 
 
 def test_doctor_is_content_with_an_empty_folder_and_changes_nothing(cli: Cli) -> None:

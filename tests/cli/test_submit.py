@@ -84,7 +84,7 @@ def test_a_file_is_submitted_as_a_whole_or_not_at_all(cli: Cli) -> None:
     assert "unknown field" in _refused(cli, '{"jobs": [{"job_type": "x", "colour": "red"}]}')
     wrong = '{"jobs": [{"job_type": "x"}, {"ref": "b", "job_type": "x", "priority": "soon"}]}'
     assert "jobs[1] (ref 'b'): " in _refused(cli, wrong)
-    assert "not JSON" in _refused(cli, "jobs")
+    assert "bad.json is not JSON, and a file of TOML has a name that" in _refused(cli, "jobs")
     assert "No such file" in cli.error("submit", "--file", "nowhere.toml", code=2)
     assert len(cli.json("jobs", "list")["items"]) == 2
 

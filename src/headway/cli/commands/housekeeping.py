@@ -1,5 +1,6 @@
 """`headway gc`, `backup`, `verify` and `migrate`: work on the database itself."""
 
+import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,6 +56,8 @@ def backup(
     from headway.cli.bar import Bar
     from headway.domain import errors
 
+    if not file.parent.is_dir():
+        raise errors.InvalidRequest("", f"{file}: there is no folder {file.parent}; make it first")
     if file.exists() and not force:
         raise errors.Conflict(f"{file} already exists; use --force to replace it")
     scheduler = session.open_scheduler()
@@ -69,6 +72,8 @@ def backup(
                 partial, lambda done, total: bar.count(done, total, "pages")
             )
         partial.replace(file)
+    except sqlite3.Error as error:
+        raise errors.Unavailable(f"{file} could not be written: {error}") from None
     finally:
         partial.unlink(missing_ok=True)
     size = file.stat().st_size
@@ -135,6 +140,8 @@ def _move(session: "Session", source: str | None, target: str | None) -> None:
 
     if source is None or target is None:
         raise errors.InvalidRequest("migrate", "give both --from and --to")
+    if (missing := wiring.missing_file(source)) is not None:
+        raise errors.InvalidRequest("--from", f"{missing} does not exist")
     old = wiring.open_database(source, SystemClock())
     new = wiring.open_database(target, SystemClock())
     try:
