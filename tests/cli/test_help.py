@@ -74,7 +74,7 @@ def _arguments(function: Any) -> dict[str, Any]:
     def value(kind: Any) -> Any:
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
             return MagicMock()
-        return Role.READ if kind is Role else [] if "Sequence" in str(kind) else "x"
+        return Role.READ if kind is Role else [] if "Sequence" in str(kind) else "7"
 
     return {
         one.name: value(one.annotation)

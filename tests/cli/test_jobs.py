@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 
+import pytest
 from tests.cli.conftest import Cli
 from tests.helpers import claim, finish
 
@@ -45,6 +46,19 @@ def test_exit_codes_tell_what_went_wrong(cli: Cli) -> None:
     assert cli.error("jobs", "cancel", "1", code=4) == "error: job 1 is not active\n"
     assert "not awaiting approval" in cli.error("jobs", "approve", "1", code=4)
     assert "has not run yet" in cli.error("jobs", "tail", "1", code=4)
+
+
+@pytest.mark.parametrize("where", ["cli", "served"])
+def test_a_reference_that_is_no_job_is_no_other_page_either(
+    where: str, request: pytest.FixtureRequest
+) -> None:
+    cli: Cli = request.getfixturevalue(where)
+    cli.call("submit", "command", "--delay", "1h", "--", "true")
+    for word in ("show", "cancel", "approve", "result", "events"):
+        assert "is empty" in cli.error("jobs", word, "", code=2)
+        assert cli.error("jobs", word, "1/why", code=3) == "error: there is no job '1/why'\n"
+        assert "there is no job 'batch'" in cli.error("jobs", word, "batch", code=3)
+    assert "is empty" in cli.error("tokens", "revoke", "", code=2)
 
 
 def test_a_sheet_shows_what_is_known_and_no_ids_of_other_jobs(cli: Cli) -> None:

@@ -1,5 +1,6 @@
 """One call as a value."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -7,9 +8,12 @@ from urllib.parse import quote
 
 import msgspec
 
+from headway.domain import errors
+
 Answer = TypeVar("Answer")
 
 JobRef = int | str
+REFERENCE = re.compile(r"\s*[0-9A-Fa-f-]+\s*")
 
 
 @dataclass(frozen=True)
@@ -27,8 +31,17 @@ class Call(Generic[Answer]):
 
 
 def step(value: object) -> str:
-    """A value as one step of a path."""
+    """A value as one step of a path; an empty one would be another path."""
+    if value == "":
+        raise errors.InvalidRequest("", "a name, number or id is empty; say which one is meant")
     return quote(str(value), safe="")
+
+
+def job_step(job: JobRef) -> str:
+    """A job as one step of a path; what is neither number nor id may be another path there."""
+    if job != "" and not REFERENCE.fullmatch(str(job)):
+        raise errors.NotFound("job", repr(job))
+    return step(job)
 
 
 def words(query: msgspec.Struct | None) -> dict[str, Any]:

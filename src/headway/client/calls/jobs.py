@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from headway.api.jobs import Batch, BatchAnswer, CancelBody, JobQuery
 from headway.api.operation import Page
 from headway.api.queue import MoveBody, ReasonBody, RewindBody
-from headway.client.calls.call import Call, JobRef, step, words
+from headway.client.calls.call import Call, JobRef, job_step, words
 from headway.domain.answers import RewindReport, Why
 from headway.domain.events import Event
 from headway.domain.jobs import Job, JobResult
@@ -34,18 +34,18 @@ def list_jobs(query: JobQuery | None = None) -> Call[Page[Job]]:
 
 def get_job(job: JobRef) -> Call[Job]:
     """Get one job."""
-    return Call("GET", f"/api/jobs/{step(job)}", Job)
+    return Call("GET", f"/api/jobs/{job_step(job)}", Job)
 
 
 def change_job(job: JobRef, patch: JobPatch) -> Call[Job]:
     """Change a job that waits."""
-    return Call("PATCH", f"/api/jobs/{step(job)}", Job, patch)
+    return Call("PATCH", f"/api/jobs/{job_step(job)}", Job, patch)
 
 
 def cancel_job(job: JobRef, *, reason: str | None = None, force: bool = False) -> Call[Job]:
     """Cancel a job."""
     body = CancelBody(reason=reason, force=force)
-    return Call("POST", f"/api/jobs/{step(job)}/cancel", Job, body, safe_to_repeat=False)
+    return Call("POST", f"/api/jobs/{job_step(job)}/cancel", Job, body, safe_to_repeat=False)
 
 
 def move_job(
@@ -57,43 +57,45 @@ def move_job(
 ) -> Call[Job]:
     """Move a waiting job within its priority; give one of the three."""
     body = MoveBody(before=before, after=after, queue_position=queue_position)
-    return Call("POST", f"/api/jobs/{step(job)}/move", Job, body)
+    return Call("POST", f"/api/jobs/{job_step(job)}/move", Job, body)
 
 
 def approve_job(job: JobRef, reason: str | None = None) -> Call[Job]:
     """Approve a job, so that it may start."""
     body = ReasonBody(reason=reason)
-    return Call("POST", f"/api/jobs/{step(job)}/approve", Job, body, safe_to_repeat=False)
+    return Call("POST", f"/api/jobs/{job_step(job)}/approve", Job, body, safe_to_repeat=False)
 
 
 def reject_job(job: JobRef, reason: str | None = None) -> Call[Job]:
     """Reject a job; it ends at once."""
     body = ReasonBody(reason=reason)
-    return Call("POST", f"/api/jobs/{step(job)}/reject", Job, body, safe_to_repeat=False)
+    return Call("POST", f"/api/jobs/{job_step(job)}/reject", Job, body, safe_to_repeat=False)
 
 
 def retry_job(job: JobRef, *, force: bool = False) -> Call[RewindReport]:
     """Rewind a job: rerun it and everything downstream of it."""
     body = RewindBody(force=force)
-    return Call("POST", f"/api/jobs/{step(job)}/retry", RewindReport, body, safe_to_repeat=False)
+    return Call(
+        "POST", f"/api/jobs/{job_step(job)}/retry", RewindReport, body, safe_to_repeat=False
+    )
 
 
 def why(job: JobRef) -> Call[Why]:
     """Explain why a job is not running."""
-    return Call("GET", f"/api/jobs/{step(job)}/why", Why)
+    return Call("GET", f"/api/jobs/{job_step(job)}/why", Why)
 
 
 def get_result(job: JobRef) -> Call[JobResult]:
     """Get the result of an ended job."""
-    return Call("GET", f"/api/jobs/{step(job)}/result", JobResult)
+    return Call("GET", f"/api/jobs/{job_step(job)}/result", JobResult)
 
 
 def runs_of_job(job: JobRef) -> Call[Page[Run]]:
     """List a job's runs, newest first."""
-    return Call("GET", f"/api/jobs/{step(job)}/runs", Page[Run])
+    return Call("GET", f"/api/jobs/{job_step(job)}/runs", Page[Run])
 
 
 def events_of_job(job: JobRef, cursor: str | None = None) -> Call[Page[Event]]:
     """List a job's events, oldest first."""
     query = {"limit": 200, **({"cursor": cursor} if cursor else {})}
-    return Call("GET", f"/api/jobs/{step(job)}/events", Page[Event], query=query)
+    return Call("GET", f"/api/jobs/{job_step(job)}/events", Page[Event], query=query)

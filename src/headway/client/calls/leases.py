@@ -18,7 +18,7 @@ from headway.api.lease_shapes import (
     WorkerBody,
 )
 from headway.api.operation import Page
-from headway.client.calls.call import Call, JobRef, step
+from headway.client.calls.call import Call, JobRef, job_step, step
 from headway.domain.jobs import Job
 from headway.domain.leases import Lease
 from headway.domain.workers import Worker
@@ -41,7 +41,9 @@ def claim(body: ClaimBody) -> Call[Claimed | None]:
 
 def preparing(job: JobRef, worker_id: str) -> Call[Job]:
     """Say that a claimed job's runtime is being set up."""
-    return Call("POST", f"/api/jobs/{step(job)}/preparing", Job, WorkerBody(worker_id=worker_id))
+    return Call(
+        "POST", f"/api/jobs/{job_step(job)}/preparing", Job, WorkerBody(worker_id=worker_id)
+    )
 
 
 def request_lease(body: LeaseBody) -> Call[LeaseAnswer]:
