@@ -108,6 +108,32 @@ def test_after_a_rewind_what_the_job_said_before_is_history(cli: Cli) -> None:
     assert cli.error("jobs", "attach", "1", code=143) == "job 1 cancelled\n"
 
 
+def test_a_job_that_failed_is_told_with_its_retry(cli: Cli) -> None:
+    cli.call("submit", "story", "--retries", "1")
+    with contextlib.closing(wiring.local_client(settings.load())) as client:
+        assert isinstance(client.transport, LocalTransport)
+        scheduler = client.transport.scheduler
+        finish(scheduler, claim(scheduler), RunStatus.FAILED, error="no ink\n\nTraceback:\n  raise")
+        why = cli.text("why", "1").splitlines()
+        assert why[2] == "  no ink"
+        assert why[3].startswith("  job 2 tries it again, it is queued, not before 20")
+        assert "tail" not in cli.text("why", "1"), "it printed nothing"
+        assert re.search(r"retried by +2\n", cli.text("jobs", "show", "1"))
+        assert "job 2 tries it again, it is" in cli.error("jobs", "attach", "1", code=1)
+        said = cli.error("jobs", "result", "1", code=3)
+        assert said == "error: job 1 failed; its retry 2 is queued\n"
+        assert re.search(r"  took .*, no ink\n", cli.text("jobs", "list", "--all"))
+        cli.call("jobs", "change", "2", "--now")
+        finish(scheduler, claim(scheduler), RunStatus.FAILED, error="no paper")
+    assert "  job 2 tries it again, it is failed\n" in cli.text("why", "1")
+    assert "all 2 attempts are used up; to try again: headway jobs retry 2" in cli.text("why", "2")
+    ended = cli.call("jobs", "result", "1", code=1)
+    assert (ended.stdout, ended.stderr) == (
+        "",
+        "job 1 has no result, it is failed after 2 attempts: no paper\n",
+    )
+
+
 def test_the_graph_is_drawn(cli: Cli) -> None:
     assert cli.text("jobs", "schedule") == "Outcome: No scheduled jobs\n"
     empty = cli.text("jobs", "schedule", "--format", "json")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from headway.cli import lost, words
+from headway.cli import aftermath, lost, words
 from headway.cli.session import Session
 from headway.client import calls
 from headway.domain import states
@@ -70,13 +70,16 @@ def _ended(session: Session, job: Job, why: Why, row: GateRow | None) -> list[St
     if why.status in states.SUCCESS:
         return [Step("Its work is done.")]
     if row is not None and (cause := _cause(row)):
-        return _began(session.number(cause.id), states.JobStatus(cause.status or ""))
+        return _began(session, cause.id, states.JobStatus(cause.status or ""))
     wanted = _wanted(row) if row is not None else []
     once = f"Once {wanted[0]} is there" if wanted else "To retry it and everything downstream"
     again = Step(once, f"headway jobs retry {job.number}")
-    if why.status in states.RETRYABLE:
-        return [Step("To read its error output", f"headway jobs tail {job.number} --stderr"), again]
-    return [again]
+    return [*_to_read(session, job, "To read its output"), again]
+
+
+def _to_read(session: Session, job: Job, sentence: str) -> list[Step]:
+    command = aftermath.tail_command(session, job)
+    return [Step(sentence, command)] if command else []
 
 
 def _cause(row: GateRow) -> Blocker | None:
@@ -93,8 +96,9 @@ def _is_circle(row: GateRow) -> bool:
     return any(one.kind == "circle" for one in row.blockers)
 
 
-def _began(number: int | str, status: states.JobStatus) -> list[Step]:
+def _began(session: Session, job_id: str, status: states.JobStatus) -> list[Step]:
     """What to do about the job with which the trouble began."""
+    number = session.number(job_id)
     again = f"headway jobs retry {number}"
     if status in states.SUCCESS:
         sentence = (
@@ -102,13 +106,11 @@ def _began(number: int | str, status: states.JobStatus) -> list[Step]:
         )
         return [Step(sentence, f"{again} --force")]
     if status in states.RETRYABLE:
-        return [
-            Step(
-                f"The root cause is job {number}, which failed",
-                f"headway jobs tail {number} --stderr",
-            ),
-            Step("Once that is fixed", again),
-        ]
+        began = f"The root cause is job {number}, which failed"
+        job = aftermath.last_link(session, session.send(calls.get_job(job_id)))
+        said = f"{began}: {job.error}" if job.error else began
+        told = _to_read(session, job, said) or [Step(f"{said}.")]
+        return [*told, Step("Once that is fixed", again)]
     return [Step(f"The root cause is job {number}, which is {status.lower()}. To retry it", again)]
 
 

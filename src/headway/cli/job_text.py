@@ -45,12 +45,14 @@ def detail(session: Session, job: Job) -> str:
         running = f"for {words.span_of(job)}"
         return ", ".join(part for part in (words.progress(job), asked, running) if part)
     if job.status in states.TERMINAL:
-        code = f"exit {job.exit_code}" if job.exit_code else ""
+        short = session.screen.cut(job.error, LONGEST_ERROR) if job.error else ""
+        code = f"exit {job.exit_code}" if job.exit_code and not short else ""
         took = f"took {words.span_of(job)}" if job.started_at else ""
-        return ", ".join(part for part in (code, took) if part)
+        return ", ".join(part for part in (code, took, short) if part)
     return f"place {job.queue_position}" if job.queue_position else ""
 
 
+LONGEST_ERROR = 80
 LONGEST_RESULT = 400
 
 
@@ -138,7 +140,8 @@ def _origins(session: Session, job: Job) -> list[tuple[str, Cell | None]]:
     return [
         ("attempt", attempt),
         ("retry of", session.number(job.retry_of) if job.retry_of else None),
-        ("retry", job.retry_state if job.retry_state != "none" else None),
+        ("retried by", session.number(job.retried_by) if job.retried_by else None),
+        ("retry", None if job.retried_by or job.retry_state == "none" else job.retry_state),
         ("rewound", f"{job.generation - 1} times" if job.generation > 1 else None),
         ("worker", job.worker_id),
         ("template", session.template(job.template_id)),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from headway.cli import advice, words
+from headway.cli import advice, aftermath, words
 from headway.cli.screen import Cell, Styled, clean
 from headway.cli.session import Session
 from headway.client import calls
@@ -27,6 +27,9 @@ def show(session: Session, job: Job, why: Why) -> None:
     screen.line(
         "  ", Styled(work if screen.width is None else screen.cut(work, screen.width - 2), "dim")
     )
+    for said in (job.error, aftermath.retry(session, job)):
+        if said:
+            screen.line("  ", clean(said))
     screen.line()
     for row in why.gates:
         screen.line("  ", *_gate(session, job, row))

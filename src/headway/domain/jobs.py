@@ -145,6 +145,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     fire_time: datetime | None = None
     group_id: str | None = None
     retry_of: str | None = None
+    retried_by: str | None = None
+    """The job that tries this one again, if it failed."""
     chain_id: str
     attempt: int = 0
     generation: int = 1
@@ -177,6 +179,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     worker_id: str | None = None
     run_id: str | None = None
     exit_code: int | None = None
+    error: str | None = None
+    """What it failed of, in one line; its run has the whole."""
     cancel_requested: bool = False
     progress: Progress | None = None
 

@@ -10,9 +10,12 @@ def result(tx: Transaction, reference: str | int) -> JobResult:
     """The result of a job, judged by the last link of its chain."""
     asked = jobs.read_one(tx, reference)
     links = [row["number"] for row in tx.rows("chain_links", chains=records.listed([asked.chain]))]
-    last = jobs.read(tx, [max(number for number in links if number >= asked.number)])[0]
+    number = max(number for number in links if number >= asked.number)
+    last = asked if number == asked.number else jobs.read(tx, [number])[0]
     if last.status in states.ACTIVE:
-        raise errors.NotFinished(asked.job_id, last.status)
+        retry = (last.job_id, last.status.lower()) if last is not asked else None
+        status = last.status if retry is None else asked.status.lower()
+        raise errors.NotFinished(asked.job_id, status, retry)
     run_ids = [row["run_id"] for row in tx.rows("runs_of_chain", numbers=records.listed(links))]
     found = runs.views(tx, run_ids)
     own = [run for run in found if run.job_id == last.job_id and run.generation == last.generation]

@@ -178,7 +178,16 @@ def view_of_new(row: Mapping[str, Any], lane: Lane, params: str) -> Job:
 
 _NOT_YET: dict[str, Any] = dict.fromkeys(
     [
-        *("chain_id", "retry_of_id", "live_progress", "cancel", "worker_id", "claim_expires_at"),
+        *(
+            "chain_id",
+            "retry_of_id",
+            "retried_by_id",
+            "error",
+            "live_progress",
+            "cancel",
+            "worker_id",
+            "claim_expires_at",
+        ),
         *("run_id", "progress", "started_at", "finished_at", "exit_code"),
     ]
 ) | {"retry_state": RetryState.NONE.value}
@@ -207,6 +216,7 @@ def _view(row: Row, waits_on: int | None) -> Job:
         fire_time=moments.maybe_from_millis(row["fire_time"]),
         group_id=row["group_id"],
         retry_of=row["retry_of_id"],
+        retried_by=row["retried_by_id"],
         chain_id=row["chain_id"] or row["job_id"],
         attempt=row["attempt"],
         generation=row["generation"],
@@ -238,6 +248,7 @@ def _view(row: Row, waits_on: int | None) -> Job:
         worker_id=row["worker_id"],
         run_id=row["run_id"],
         exit_code=row["exit_code"],
+        error=row["error"].strip().partition("\n")[0] if row["error"] else None,
         cancel_requested=row["cancel"] is not None,
         progress=msgspec.json.decode(progress, type=Progress) if progress else None,
     )

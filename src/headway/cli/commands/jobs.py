@@ -97,11 +97,21 @@ def result(session: "Session", job: options.Job) -> None:
     """Show the result of an ended job as JSON; its last retry counts."""
     from headway.cli import words
     from headway.client import calls
+    from headway.domain import states
 
     found = session.send(calls.get_result(job))
-    session.screen.value(found if session.screen.json else found.result_data)
-    if found.error and not session.screen.json:
-        session.screen.note(f"{found.status.lower()}: {found.error.strip()}")
+    number = session.number(found.job_id)
+    if session.screen.json:
+        session.screen.value(found)
+    elif found.status in states.SUCCESS:
+        session.screen.value(found.result_data)
+        if found.error:
+            session.screen.note(f"{found.status.lower()}: {found.error.strip()}")
+    else:
+        tries = f" after {found.attempts} attempts" if found.attempts > 1 else ""
+        why = f": {found.error.strip()}" if found.error else ""
+        end = f"{found.status.lower()}{tries}{session.text(why)}"
+        session.screen.note(f"job {number} has no result, it is {end}")
     raise typer.Exit(words.code(found.status))
 
 

@@ -77,14 +77,13 @@ def copy_log(
 
 def attach(session: "Session", job: options.Job) -> None:
     """Follow a job until it ends, and exit with its code; 10 if it is blocked."""
-    from headway.cli import follow, words
-    from headway.domain import states
+    from headway.cli import aftermath, follow, words
 
     ended = follow.Follower(session).follow(job)
     if session.screen.json:
         session.screen.value(ended)
     else:
         session.screen.note(follow.ending(session, ended))
-        if ended.retry_state == "scheduled" and ended.status in states.RETRYABLE:
-            session.screen.note("it will be retried; see: headway jobs list")
+        if ended.retried_by is not None:
+            session.screen.note(aftermath.retry(session, ended) or "")
     raise typer.Exit(words.ending(ended))

@@ -19,8 +19,12 @@ class NotFinished(NotFound):
 
     code = "not_finished"
 
-    def __init__(self, job: object, status: str) -> None:
-        HeadwayError.__init__(self, f"job {job} has not finished; it is {status}")
+    def __init__(self, job: object, status: str, retry: tuple[object, str] | None = None) -> None:
+        if retry is None:
+            HeadwayError.__init__(self, f"job {job} has not finished; it is {status}")
+        else:
+            again, standing = retry
+            HeadwayError.__init__(self, f"job {job} {status}; its retry {again} is {standing}")
 
 
 class Unauthorized(HeadwayError):

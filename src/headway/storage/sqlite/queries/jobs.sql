@@ -67,6 +67,12 @@ SELECT {jobs} FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers)) 
 SELECT j.{jobs}, l.queue, l.job_type, l.cost_units, l.requires, l.limits, p.body AS params,
     (SELECT job_id FROM jobs WHERE number = abs(j.chain)) AS chain_id,
     (SELECT job_id FROM jobs WHERE number = j.retry_of) AS retry_of_id,
+    CASE WHEN j.status IN ('FAILED', 'TIMEOUT') THEN (SELECT job_id FROM jobs
+        WHERE chain = j.chain AND retry_of = j.number ORDER BY number DESC LIMIT 1)
+    END AS retried_by_id,
+    CASE WHEN j.status IN ('FAILED', 'TIMEOUT') THEN
+        (SELECT substr(error, 1, 300) FROM runs WHERE run_id = j.run_id)
+    END AS error,
     (SELECT progress FROM leases WHERE job_number = j.number) AS live_progress
 FROM jobs j JOIN lanes l USING (lane_id) JOIN payloads p USING (payload_id)
 WHERE j.number IN (SELECT value FROM json_each(:numbers));
