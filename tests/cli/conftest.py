@@ -19,6 +19,9 @@ WAIT_S = 30.0
 PROGRAM = (sys.executable, "-m", "headway.cli.main")
 
 APP = """
+import time
+from pathlib import Path
+
 import headway
 
 app = headway.App()
@@ -29,6 +32,12 @@ def story(ctx: headway.JobContext, genre: str, length: int = 100) -> str:
     ctx.progress(0.5, "outline")
     print(f"a {genre} story of {length} words")
     return genre
+
+
+@app.job
+def muse() -> None:
+    while not Path("inspired").exists():
+        time.sleep(0.01)
 
 
 @app.job

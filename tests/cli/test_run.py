@@ -1,6 +1,7 @@
 """`headway run`, `jobs attach` and `jobs tail`: real programs that run real commands."""
 
 import json
+import re
 import signal
 import threading
 import time
@@ -144,6 +145,18 @@ def test_with_a_server_the_rest_of_the_command_line_works_the_same(served: Cli) 
     assert served.program("jobs", "attach", str(line))[0] == 0
     token = served.json("tokens", "create", "reader", "--role", "read")["token"]
     assert "role" in served.error("pause", "--token", token, code=1)
+
+
+def test_a_thread_cannot_be_forced_to_end_and_this_is_said(served: Cli) -> None:
+    served.call("submit", "muse")
+    _until(served, "running", "jobs", "status", "1")
+    assert served.text("jobs", "cancel", "1") == "Job 1 running, asked to end\n"
+    assert served.text("jobs", "cancel", "1", "--force") == (
+        "Job 1 running: it runs in a thread and cannot be forced; it was asked to end\n"
+    )
+    assert re.search(r"cancel +requested\n", served.text("jobs", "show", "1"))
+    (served.folder / "inspired").touch()
+    assert "job 1 cancelled" in served.error("jobs", "attach", "1", code=1)
 
 
 def test_a_worker_finds_the_server_and_does_what_only_it_can(served: Cli) -> None:

@@ -199,7 +199,9 @@ def cancel_job(call: Call[CancelBody, Nothing]) -> Any:
         number = cancelling.cancel(
             call.scheduler, tx, call.path["id"], reason=call.body.reason, force=call.body.force
         )
-        return explain.view(call.scheduler, tx, number)
+        job = explain.view(call.scheduler, tx, number)
+        obstacle = cancelling.obstacle(call.scheduler, job) if call.body.force else None
+        return job if obstacle is None else msgspec.structs.replace(job, wait_reason=obstacle)
 
     return call.scheduler.store.write_later(work)
 

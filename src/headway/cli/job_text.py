@@ -63,6 +63,7 @@ def sheet(session: Session, job: Job, run: Run | None = None) -> None:
         [
             ("job", str(job.number)),
             ("status", words.status(job.status)),
+            ("cancel", "requested" if job.cancel_requested and not job.finished_at else None),
             ("reason", session.text(job.wait_reason.detail) if job.wait_reason else None),
             ("type", job.job_type),
             _work(job),

@@ -1,7 +1,7 @@
 """Cancelling: what waits ends at once, what runs is asked to end."""
 
 from headway.domain import errors, events, plain_json, states
-from headway.domain.jobs import WaitReason
+from headway.domain.jobs import Job, WaitReason
 from headway.scheduler import settle
 from headway.scheduler.endings import Ended
 from headway.scheduler.scheduler import Scheduler
@@ -43,6 +43,18 @@ def cancel(
         settle.settle(scheduler, tx, chronicle, ended=[ended])
     chronicle.write()
     return record.number
+
+
+def obstacle(scheduler: Scheduler, job: Job) -> WaitReason | None:
+    """Why a running job cannot be forced, as far as this server's own handlers tell."""
+    handler = scheduler.handlers.get(job.job_type)
+    if handler is None or handler.isolation == "process" or handler.is_async:
+        return None
+    if job.status is not states.RUNNING or job.worker_id != scheduler.server:
+        return None
+    return WaitReason(
+        kind="cancel", detail="it runs in a thread and cannot be forced; it was asked to end"
+    )
 
 
 CANCELS = "cancels"

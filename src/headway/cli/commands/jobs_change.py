@@ -154,7 +154,8 @@ def _say(session: "Session", job: "Job") -> None:
     from headway.cli import lost, words
 
     reason = f": {session.text(job.wait_reason.detail)}" if job.wait_reason else ""
-    asked = ", asked to stop" if job.cancel_requested and job.finished_at is None else ""
+    asks = job.cancel_requested and job.finished_at is None and not reason
+    asked = ", asked to stop" if asks else ""
 
     def render() -> None:
         session.screen.line(f"Job {job.number} ", words.status(job.status), f"{asked}{reason}")
