@@ -13,7 +13,12 @@ def test_garbage_is_collected_and_the_rest_stays(cli: Cli) -> None:
     cli.call("jobs", "cancel", "1")
     cli.call("jobs", "cancel", "2")
     assert cli.json("gc", "--older-than", "1h") == {"jobs": 0, "runs": 0, "records": 0}
-    assert cli.json("jobs", "gc", "--older-than", "0s") == {"jobs": 2, "runs": 0, "records": 0}
+    assert "0s is less than 1s" in cli.error("gc", "--older-than", "0s", code=2)
+    with sqlite3.connect(".headway/headway.db") as database:
+        database.execute("UPDATE jobs SET finished_at = finished_at - 5000")
+    would = cli.text("gc", "--older-than", "2s", "--dry-run")
+    assert would == "Would remove 2 jobs and 0 runs from more than 2s ago\n"
+    assert cli.json("jobs", "gc", "--older-than", "2s") == {"jobs": 2, "runs": 0, "records": 0}
     assert [one["number"] for one in cli.json("jobs", "list", "--all")["items"]] == [3]
     assert "cannot read 'old'" in cli.error("gc", "--older-than", "old", code=2)
     assert "where the data is" in cli.error("gc", "--url", "http://127.0.0.1:9", code=2)

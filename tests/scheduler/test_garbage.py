@@ -22,6 +22,19 @@ from headway.storage.transaction import Transaction
 DAY = 86400.0
 
 
+def test_a_count_says_what_would_go_and_changes_nothing(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    made = submit(scheduler, retry_policy={"max_attempts": 1, "base_delay_s": 0})
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    finish(scheduler, claim(scheduler))
+    clock.move(2 * DAY)
+    would = collect_garbage.count(scheduler, DAY)
+    assert would == Collected(jobs=2, runs=2), "a chain counts once, however its links ended"
+    assert job(scheduler, made.number).status == JobStatus.FAILED
+    assert collect_garbage.collect(scheduler, DAY) == would
+
+
 def test_a_job_that_ended_long_ago_goes_with_all_that_belongs_to_it(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:

@@ -42,9 +42,9 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Step(msgspec.Struct, frozen=True, kw_only=True):
-    """What one transaction did, and after which number the next one goes on, if at all."""
+    """What one transaction did or would do; the next one goes on after this number, if at all."""
 
-    removed: int
+    numbers: list[int]
     run_ids: list[str]
     after: int | None
 
@@ -61,12 +61,28 @@ def collect(
                 partial(_step, status=status, after=after, older_than_s=older_than_s)
             )
             _remove_logs(scheduler, step.run_ids)
-            removed += step.removed
+            removed += len(step.numbers)
             run_count += len(step.run_ids)
             progress(removed)
             after = step.after
     others = _collect_records(scheduler, older_than_s) + stray_logs.remove(scheduler, older_than_s)
     return Collected(jobs=removed, runs=run_count, records=others)
+
+
+def count(scheduler: Scheduler, older_than_s: float) -> Collected:
+    """How many jobs and runs `collect` would remove; nothing is changed."""
+    numbers: set[int] = set()
+    run_ids: set[str] = set()
+    for status in sorted(states.TERMINAL):
+        after: int | None = 0
+        while after is not None:
+            found = scheduler.store.read(
+                partial(_look, status=status, after=after, older_than_s=older_than_s)
+            )
+            numbers.update(found.numbers)
+            run_ids.update(found.run_ids)
+            after = found.after
+    return Collected(jobs=len(numbers), runs=len(run_ids))
 
 
 def _remove_logs(scheduler: Scheduler, run_ids: Iterable[str]) -> None:
@@ -114,17 +130,32 @@ def _forget_fires(tx: Transaction, *, after: Row, older_than_s: float) -> tuple[
 
 
 def _step(tx: Transaction, *, status: JobStatus, after: int, older_than_s: float) -> _Step:
+    gone, after_this = _next_gone(tx, status, after, older_than_s)
+    return _Step(
+        numbers=[link.number for link in gone],
+        run_ids=_remove(tx, gone) if gone else [],
+        after=after_this,
+    )
+
+
+def _look(tx: Transaction, *, status: JobStatus, after: int, older_than_s: float) -> _Step:
+    """The step without its effect."""
+    gone, after_this = _next_gone(tx, status, after, older_than_s)
+    numbers = [link.number for link in gone]
+    rows = tx.rows("payloads_of_runs", numbers=records.listed(numbers)) if gone else []
+    return _Step(numbers=numbers, run_ids=[row["run_id"] for row in rows], after=after_this)
+
+
+def _next_gone(
+    tx: Transaction, status: JobStatus, after: int, older_than_s: float
+) -> tuple[list[JobRecord], int | None]:
+    """The next jobs that may go, and after which number the next step goes on, if at all."""
     until = tx.now_ms - int(older_than_s * 1000)
     rows = tx.rows("ended_from", status=status, after=after, count=BATCH)
     chains = {abs(row["chain"]) for row in rows if row["finished_at"] <= until}
-    gone = _removable(tx, chains, until)
     # What was made later cannot have ended earlier: the newest jobs are never walked through.
     more = len(rows) == BATCH and rows[-1]["created_at"] <= until
-    return _Step(
-        removed=len(gone),
-        run_ids=_remove(tx, gone) if gone else [],
-        after=rows[-1]["number"] if more else None,
-    )
+    return _removable(tx, chains, until), rows[-1]["number"] if more else None
 
 
 def _removable(tx: Transaction, chains: Collection[int], until: int) -> list[JobRecord]:

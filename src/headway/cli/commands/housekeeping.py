@@ -14,25 +14,33 @@ if TYPE_CHECKING:
 app = commands()
 
 
-@command(app, "gc", "headway gc", "headway gc --older-than 12h")
-def gc(
-    session: "Session",
-    older_than: Annotated[
-        str, typer.Option("--older-than", metavar="SPAN", help="Age, e.g. 12h or 30d.")
-    ] = "7d",
-) -> None:
+OlderThan = Annotated[
+    str, typer.Option("--older-than", metavar="SPAN", help="Age, e.g. 12h or 30d.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count what would be removed.")]
+
+
+@command(app, "gc", "headway gc", "headway gc --older-than 12h", "headway gc --dry-run")
+def gc(session: "Session", older_than: OlderThan = "7d", dry_run: DryRun = False) -> None:
     """Remove jobs that ended long ago, with their runs, logs and events."""
-    collect(session, older_than)
+    collect(session, older_than, dry_run=dry_run)
 
 
-def collect(session: "Session", older_than: str) -> None:
-    """Remove them, with a bar that counts."""
+def collect(session: "Session", older_than: str, *, dry_run: bool) -> None:
+    """Remove them with a bar that counts, or only count them."""
     from headway.cli.bar import Bar
-    from headway.domain import durations
+    from headway.domain import durations, errors
     from headway.scheduler import collect_garbage
 
     seconds = durations.parse(older_than)
+    if seconds < 1:
+        raise errors.InvalidRequest("--older-than", f"{older_than} is less than 1s")
     scheduler = session.open_scheduler()
+    if dry_run:
+        would = collect_garbage.count(scheduler, seconds)
+        text = f"Would remove {would.jobs} jobs and {would.runs} runs from more than"
+        session.show(would, lambda: session.screen.line(f"{text} {older_than} ago"))
+        return
     with Bar("gc") as bar:
         done = collect_garbage.collect(
             scheduler, seconds, lambda jobs: bar.count(jobs, what="jobs removed")

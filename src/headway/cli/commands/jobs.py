@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli import options
-from headway.cli.commands import jobs_change, jobs_output
+from headway.cli.commands import housekeeping, jobs_change, jobs_output
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
@@ -184,14 +184,11 @@ def events(session: "Session", job: options.Job) -> None:
 @command(app, "gc", "headway jobs gc --older-than 30d")
 def gc(
     session: "Session",
-    older_than: Annotated[
-        str, typer.Option("--older-than", metavar="SPAN", help="Age, e.g. 12h or 30d.")
-    ] = "7d",
+    older_than: housekeeping.OlderThan = "7d",
+    dry_run: housekeeping.DryRun = False,
 ) -> None:
     """Remove jobs that ended long ago; the same as `headway gc`."""
-    from headway.cli.commands import housekeeping
-
-    housekeeping.collect(session, older_than)
+    housekeeping.collect(session, older_than, dry_run=dry_run)
 
 
 jobs_change.register(app)
