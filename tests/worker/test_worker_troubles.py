@@ -23,6 +23,7 @@ from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Store
 from headway.worker import transport
 from headway.worker.context import JobContext, Work
+from headway.worker.executors.calls import timed_out
 from headway.worker.executors.interface import Done
 from headway.worker.executors.threads import ThreadExecutor
 from headway.worker.lease_keeper import LeaseKeeper
@@ -252,6 +253,23 @@ def test_a_run_that_is_to_be_ended_before_it_has_begun_is_ended(tmp_path: Path) 
     worker.start()
     assert stopped.wait(PATIENCE_S)
     worker.stop(0.0)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "warns"), [(DONE, True), (timed_out(1.0), False)], ids=["done", "timed out"]
+)
+def test_a_lease_that_expired_is_no_news_to_a_worker_whose_run_timed_out(
+    outcome: Outcome, warns: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server()
+    gone = Refusal(lease_id="lease-1", error=errors.LeaseEnded("lease-1", "EXPIRED"))
+    monkeypatch.setattr(server, "release", lambda ended: [gone])
+    dropped: list[str] = []
+    told = Reporter(server, lambda run_ids: None, dropped.append, random.Random(1))
+    told.add("lease-1", outcome)
+    told.close(PATIENCE_S)
+    assert dropped == ["lease-1"]
+    assert ("was refused" in caplog.text) is warns
 
 
 def test_a_poke_just_before_a_claim_is_not_forgotten(

@@ -59,7 +59,7 @@ class Reporter:
     def taken_along(self, ended: Sequence[Ended], reported: "Future[list[Refusal]]") -> None:
         """What came of reports that went along with a claim; those that failed are tried again."""
         try:
-            self._note(reported.result())
+            self._note(ended, reported.result())
         except Exception:
             self.put_back(ended)
 
@@ -95,7 +95,7 @@ class Reporter:
         while True:
             try:
                 self._flush([one.lease_id for one in ended])
-                self._note(self._transport.release(ended))
+                self._note(ended, self._transport.release(ended))
                 return
             except errors.Unavailable as error:
                 log.warning("%d outcomes wait for the scheduler: %s", len(ended), error)
@@ -113,9 +113,9 @@ class Reporter:
                 self._stopping.wait(wait_s)
                 wait_s *= 2
 
-    def _note(self, refusals: Sequence[Refusal]) -> None:
+    def _note(self, ended: Sequence[Ended], refusals: Sequence[Refusal]) -> None:
         for refusal in refusals:
-            if refusal.error is not None:
+            if refusal.error is not None and not _is_expected(refusal, ended):
                 log.warning(
                     "the outcome of run %s was refused: %s", refusal.lease_id, refusal.error
                 )
@@ -135,3 +135,9 @@ class Reporter:
             return
         failed = Outcome(status=RunStatus.FAILED, error=problem, exit_code=1)
         self._report([Ended(lease_id=one.lease_id, outcome=failed)])
+
+
+def _is_expected(refusal: Refusal, ended: Sequence[Ended]) -> bool:
+    """A run that timed out here did so at the scheduler too, which may have been quicker."""
+    late = {one.lease_id for one in ended if one.outcome.timed_out}
+    return isinstance(refusal.error, errors.LeaseEnded) and refusal.lease_id in late
