@@ -73,12 +73,14 @@ class Cli:
         return json.loads(self.text("--json", *words, code=code))
 
     @contextmanager
-    def start(self, *words: str) -> Iterator[subprocess.Popen[str]]:
+    def start(
+        self, *words: str, stdin: int = subprocess.DEVNULL
+    ) -> Iterator[subprocess.Popen[str]]:
         """Start the program; it does not outlive the test."""
         process = subprocess.Popen(
             [*PROGRAM, *words],
             cwd=self.folder,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -92,10 +94,11 @@ class Cli:
                 if process.poll() is None:
                     process.kill()
 
-    def program(self, *words: str) -> tuple[int, str, str]:
+    def program(self, *words: str, piped: str | None = None) -> tuple[int, str, str]:
         """Run the program; answers its exit code and what it said."""
-        with self.start(*words) as process:
-            out, err = process.communicate(timeout=WAIT_S)
+        stdin = subprocess.DEVNULL if piped is None else subprocess.PIPE
+        with self.start(*words, stdin=stdin) as process:
+            out, err = process.communicate(piped, timeout=WAIT_S)
         return process.returncode, out, err
 
 

@@ -39,6 +39,16 @@ def test_run_takes_only_its_own_job_and_works_where_it_is_called(cli: Cli) -> No
     assert cli.text("jobs", "status", "1") == "queued\n"
 
 
+def test_run_passes_on_what_is_piped(cli: Cli) -> None:
+    assert cli.program("run", "--", "cat", piped="hi, Zoë\n")[:2] == (0, "hi, Zoë\n")
+    assert cli.program("run", "--", "cat", piped="")[:2] == (0, "")
+    assert cli.program("run", "--", "cat")[:2] == (0, "")
+    (cli.folder / "headway.toml").write_text("largest_body = 1000")
+    code, _, err = cli.program("run", "--", "cat", piped="x" * 1001)
+    assert (code, "there are more than 1000 bytes; write it to a file" in err) == (2, True)
+    assert len(cli.json("jobs", "list", "--all")["items"]) == 3
+
+
 def test_run_waits_for_another_job_with_and_without_a_policy(cli: Cli) -> None:
     cli.call("run", "--", "false", code=1)
     assert cli.program("run", "--after", "1:failure", "--", "echo", "second")[:2] == (0, "second\n")

@@ -25,6 +25,7 @@ GRACE_S = 15.0
     "run",
     "headway run -- make test",
     "headway run --lock gpu --timeout 2h -- python train.py",
+    "sort names.txt | headway run -- ./greet   # gets what is piped",
     "headway run --needs file:data.csv --produces file:report.pdf -- ./report",
     allow_interspersed_args=False,
 )
@@ -59,9 +60,12 @@ def run(
 
 
 def _submit(session: "Session", argv: list[str], chosen: dict[str, Any]) -> "Job":
+    from headway.cli import piped
     from headway.client import calls, options
 
     params: dict[str, Any] = {"argv": argv}
+    if (text := piped.read(session.screen, session.settings.largest_body)) is not None:
+        params["stdin"] = text
     if session.settings.url is None:
         # The workspace is on this machine, so the command runs where it was typed.
         params["cwd"] = os.getcwd()
