@@ -72,6 +72,18 @@ def test_a_store_that_is_not_there_is_not_made_by_carrying_it_over(cli: Cli) -> 
     assert list(cli.folder.iterdir()) == []
 
 
+def test_who_only_looks_leaves_no_store_behind_and_hears_that_there_is_none(cli: Cli) -> None:
+    said = f"there is no store in {cli.folder / '.headway'}; `headway serve` makes one"
+    for words in (["jobs", "list"], ["top", "--once"], ["jobs", "status"], ["workers", "list"]):
+        assert said in cli.call(*words).stderr
+    assert cli.json("jobs", "list") == {"items": [], "next_cursor": None}
+    for words in (["why", "1"], ["jobs", "cancel", "1"], ["verify"], ["gc"], ["backup", "x.db"]):
+        assert said in cli.error(*words, code=3)
+    assert list(cli.folder.iterdir()) == []
+    cli.call("limits", "set", "gpu", "1")
+    assert cli.call("jobs", "list").stderr == ""
+
+
 def test_doctor_is_content_with_an_empty_folder_and_changes_nothing(cli: Cli) -> None:
     assert "No problems found" in cli.text("doctor")
     assert list(cli.folder.iterdir()) == []

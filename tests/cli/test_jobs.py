@@ -36,6 +36,7 @@ def test_the_list_hides_ended_jobs_and_says_so(cli: Cli) -> None:
 
 
 def test_exit_codes_tell_what_went_wrong(cli: Cli) -> None:
+    cli.call("migrate")
     assert cli.error("jobs", "show", "7", code=3) == "error: there is no job 7\n"
     assert json.loads(cli.error("jobs", "show", "7", "--json", code=3)) == {
         "code": "not_found",

@@ -25,6 +25,11 @@ Answer = TypeVar("Answer")
 
 UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 MOST_LOOKED_UP = 20
+MAKERS = (
+    *("/api/jobs", "/api/jobs/batch", "/api/job-groups", "/api/job-templates"),
+    *("/api/schedules", "/api/webhooks", "/api/tokens", "/api/queue/pause"),
+)
+"""Calls that begin something, in a new store if need be."""
 
 
 class Session:
@@ -34,6 +39,8 @@ class Session:
         self._given = {name: value for name, value in given.items() if name != "json"}
         self.screen = Screen(json=bool(given.get("json")))
         self._numbers: dict[str, int | None] = {}
+        self._makes_store = False
+        self._borrowed: str | None = None
 
     def __enter__(self) -> "Session":
         return self
@@ -56,8 +63,17 @@ class Session:
                 self.screen.error(errors.Unavailable(_sentence(error)))
                 raise typer.Exit(1)
         finally:
-            if "client" in self.__dict__:
-                self.client.close()
+            self._close()
+
+    def _close(self) -> None:
+        if "client" in self.__dict__:
+            self.client.close()
+            del self.client
+        if self._borrowed is not None:
+            from shutil import rmtree
+
+            rmtree(self._borrowed, ignore_errors=True)
+            self._borrowed = None
 
     @cached_property
     def settings(self) -> Settings:
@@ -73,8 +89,29 @@ class Session:
         """The way to the scheduler, opened when it is first needed."""
         from headway import wiring
 
+        missing = None if self._makes_store else self._missing_store()
+        if missing is not None:
+            return self._stand_in(missing)
         app = None if self.settings.url else wiring.load_app(self.settings.app)
         return wiring.connect(self.settings, app)
+
+    def _missing_store(self) -> errors.NoStore | None:
+        from headway import wiring
+
+        if wiring.server_url(self.settings) is not None:
+            return None
+        file = wiring.missing_file(self.settings.database_url)
+        return None if file is None else errors.NoStore(str(file.parent.absolute()))
+
+    def _stand_in(self, missing: errors.NoStore) -> Client:
+        """Who only looks gets to see an empty store, and leaves none behind."""
+        from tempfile import mkdtemp
+
+        from headway import wiring
+
+        self.screen.note(missing.detail)
+        self._borrowed = mkdtemp(prefix="headway-")
+        return wiring.local_client(Settings(data=self._borrowed))
 
     @property
     def is_local(self) -> bool:
@@ -90,6 +127,8 @@ class Session:
                 "url",
                 "this works on the database itself; run it where the data is, without --url",
             )
+        if (missing := self._missing_store()) is not None:
+            raise missing
         self.client = wiring.local_client(self.settings)
         transport = self.client.transport
         assert isinstance(transport, LocalTransport)
@@ -97,6 +136,10 @@ class Session:
 
     def send(self, call: Call[Answer]) -> Answer:
         """Ask, and wait for the answer."""
+        if call.method == "PUT" or (call.method == "POST" and call.path in MAKERS):
+            self._makes_store = True
+            if self._borrowed is not None:
+                self._close()
         return self.client.send(call)
 
     def some(self, call: Call[Any], most: int) -> tuple[list[Any], str | None]:

@@ -7,7 +7,7 @@ HeadwayError
 │   └── DependencyCycle  UnknownLimit  UnknownTemplate  TemplateArchived
 ├── Malformed          the request cannot be read               400, exit 2
 ├── NotFound           it does not exist                        404, exit 3
-│   └── NotFinished
+│   └── NotFinished  NoStore
 ├── Conflict           not possible in the current state        409, exit 4
 │   ├── NotActive  AlreadyClaimed  IdempotencyMismatch  NameTaken  SlotReserved  StaleVersion
 │   ├── LeaseEnded  RunNotFailed  RewindRefused  IllegalMove  OtherBand
@@ -68,6 +68,7 @@ from headway.domain.errors.refused import (
     HandlerFailed,
     JobFailed,
     NeedsServer,
+    NoStore,
     NotFinished,
     NotFound,
     Stopping,
@@ -108,6 +109,7 @@ __all__ = [
     "NameTaken",
     "NeedsServer",
     "NeverFires",
+    "NoStore",
     "NotActive",
     "NotAwaitingApproval",
     "NotFinished",

@@ -27,6 +27,19 @@ class NotFinished(NotFound):
             HeadwayError.__init__(self, f"job {job} {status}; its retry {again} is {standing}")
 
 
+class NoStore(NotFound):
+    """Nobody has worked in this folder yet."""
+
+    code = "no_store"
+
+    def __init__(self, folder: str) -> None:
+        HeadwayError.__init__(
+            self,
+            f"there is no store in {folder}; `headway serve` makes one,"
+            " and --data DIR names one that is elsewhere",
+        )
+
+
 class Unauthorized(HeadwayError):
     """The token is missing or unknown."""
 
