@@ -250,6 +250,22 @@ def test_why_of_a_job_that_nobody_can_start_any_more_says_what_would_help(cli: C
     assert "headway jobs retry 2 --force" in cli.text("why", "3")
 
 
+def test_a_job_that_can_never_start_is_named_at_once_and_first_of_all(cli: Cli) -> None:
+    cli.call("limits", "set", "gpu", "2")
+    said = cli.call("submit", "command", "--limit", "gpu=3", "--", "true")
+    assert said.stdout == "Job 1 queued\n"
+    hint = "nothing that is registered now can start it; headway why 1 tells more\n"
+    assert said.stderr == hint
+    why = cli.text("why", "1")
+    assert "nothing that is registered can ever start it.\nTo make room:" in why
+    assert "It goes on when there is room" not in why
+
+
+def test_a_job_that_somebody_can_start_is_submitted_without_a_word(served: Cli) -> None:
+    assert served.call("submit", "story", "genre=noir").stderr == ""
+    assert "can start it" in served.call("submit", "comedy").stderr
+
+
 def test_why_says_what_to_do_about_each_gate(cli: Cli) -> None:
     cli.call("limits", "set", "type:big", "0")
     cli.call("limits", "set", "mail", "--rate", "1/min")

@@ -48,7 +48,9 @@ def next_steps(session: Session, job: Job, why: Why) -> list[Step]:
     steps = _STEPS[row.gate](session, job, row)
     if why.startable or row.gate is Gate.WORKER or _is_circle(row):
         return steps
-    return [*steps, Step("As things are now, nothing could ever start it.")]
+    if row.gate is Gate.LIMITS:
+        steps = [step._replace(sentence="To make room") for step in steps]
+    return [Step("As things are now, nothing could ever start it."), *steps]
 
 
 def closed(why: Why) -> GateRow | None:

@@ -138,10 +138,16 @@ def _submit_one(
 
 def _say(session: "Session", job: "Job") -> None:
     from headway.cli import words
+    from headway.client import calls
+    from headway.domain import states
 
     known = " (already submitted)" if job.deduplicated else ""
     reason = f": {session.text(job.wait_reason.detail)}" if job.wait_reason else ""
     session.screen.line(f"Job {job.number} ", words.status(job.status), f"{reason}{known}")
+    if job.status in states.ACTIVE and not session.send(calls.why(job.number)).startable:
+        session.screen.note(
+            f"nothing that is registered now can start it; headway why {job.number} tells more"
+        )
 
 
 def _read_words(
