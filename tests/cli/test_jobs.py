@@ -248,16 +248,17 @@ def test_why_of_a_job_that_nobody_can_start_any_more_says_what_would_help(cli: C
     cli.call("run", "--produces", "file:made", "--", "true")
     cli.call("submit", "story", "--needs", "file:made")
     assert "headway jobs retry 2 --force" in cli.text("why", "3")
+    assert "use --force to run it again" in cli.error("jobs", "retry", "2", code=4)
 
 
 def test_a_job_that_can_never_start_is_named_at_once_and_first_of_all(cli: Cli) -> None:
     cli.call("limits", "set", "gpu", "2")
     said = cli.call("submit", "command", "--limit", "gpu=3", "--", "true")
     assert said.stdout == "Job 1 queued\n"
-    hint = "nothing that is registered now can start it; headway why 1 tells more\n"
+    hint = "as things are now, nothing could ever start it; headway why 1 tells more\n"
     assert said.stderr == hint
     why = cli.text("why", "1")
-    assert "nothing that is registered can ever start it.\nTo make room:" in why
+    assert "nothing could ever start it.\nTo make room:" in why
     assert "It goes on when there is room" not in why
 
 

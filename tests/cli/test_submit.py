@@ -3,7 +3,8 @@
 import json
 import shlex
 
-from tests.cli.conftest import Cli
+import pytest
+from tests.cli.conftest import APP, Cli
 
 FLOW = """
 [[jobs]]
@@ -62,7 +63,14 @@ def test_every_option_reaches_the_job(cli: Cli) -> None:
 def test_options_that_make_no_sense_are_refused(cli: Cli) -> None:
     assert "2030-01-31T18:30" in cli.error("submit", "story", "--at", "soon", code=2)
     assert "time span" in cli.error("submit", "story", "--delay", "soon", code=2)
-    assert "later" in cli.error("submit", "story", "--after", "1:later", code=2)
+    policies = "'later' in '1:later' is not one of success, finished, failure"
+    assert policies in cli.error("submit", "story", "--after", "1:later", code=2)
+    pinned = cli.error("submit", "story", "--pinned-head", "main", code=2)
+    assert "--pinned-head: write it as BRANCH@COMMIT" in pinned
+    for none in ("0", "0s", "0.0m"):
+        said = cli.error("submit", "story", "--timeout", none, code=2)
+        assert "--timeout: must be more than 0" in said
+    assert "--every: must be more" in cli.error("schedules", "create", "x", "--every", "0", code=2)
     assert "there is no job" in cli.error("submit", "story", "--after", "9", code=2)
     assert "is not defined" in cli.error("submit", "story", "--limit", "nope", code=2)
     problem = json.loads(cli.error("submit", "story", "--limit", "nope", "--json", code=2))
@@ -70,6 +78,18 @@ def test_options_that_make_no_sense_are_refused(cli: Cli) -> None:
     for words in (["a=\udcff"], ["\udcff=1"], ["--params", "\udcff"], ["--tag", "\udcff"]):
         assert cli.error("submit", "story", *words, code=2)  # bytes that are no text
     assert "No jobs" in cli.text("jobs", "list", "--all")
+
+
+def test_text_that_looks_like_a_number_is_hinted_at(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cli.folder / "shop.py").write_text(APP)
+    monkeypatch.setenv("HEADWAY_APP", "shop:app")
+    said = cli.error("submit", "story", "genre=5", code=2)
+    assert """if it is text, put quotes within quotes: genre='"5"'\n""" in said
+    cli.call("submit", "story", 'genre="5"')
+    assert cli.json("jobs", "show", "1")["params"] == {"genre": "5"}
+    assert "quotes" not in cli.error("submit", "story", "genre=x", "length=x", code=2)
 
 
 def test_a_file_is_submitted_as_a_whole_or_not_at_all(cli: Cli) -> None:

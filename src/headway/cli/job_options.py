@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from headway.domain import errors
+from headway.domain.jobs import Policy
 
 Priority = Annotated[
     str | None,
@@ -103,12 +104,22 @@ def chosen(**given: Any) -> dict[str, Any]:
             found[name] = [read(text) for text in found[name]]
     if "limits" in found:
         found["limits"] = dict(_limit(text) for text in found["limits"])
+    positive("--timeout", found.get("timeout"))
     if "pinned_head" in found:
         branch, _, commit = found["pinned_head"].rpartition("@")
+        if not branch or not commit:
+            raise errors.InvalidRequest("--pinned-head", "write it as BRANCH@COMMIT")
         found["pinned_head"] = {"branch": branch, "commit": commit}
     if "scheduled_for" in found:
         found["scheduled_for"] = moment(found["scheduled_for"])
     return found
+
+
+def positive(option: str, span: str | None) -> str | None:
+    """A time span as it was typed, which may be anything but nothing."""
+    if span is not None and not span.strip("0.dhms "):
+        raise errors.InvalidRequest(option, "must be more than 0")
+    return span
 
 
 def moment(text: str, field: str = "at") -> datetime:
@@ -122,6 +133,9 @@ def moment(text: str, field: str = "at") -> datetime:
 
 def _after(text: str) -> dict[str, str]:
     job, colon, policy = text.rpartition(":")
+    if colon and policy.lower() not in set(Policy):
+        known = ", ".join(Policy)
+        raise errors.InvalidRequest("--after", f"{policy!r} in {text!r} is not one of {known}")
     return {"job": job, "policy": policy.lower()} if colon else {"job": text}
 
 

@@ -164,11 +164,10 @@ def check_seconds(field: str, value: float | None, *, zero: bool = True) -> None
     """A time span of a sensible size."""
     if value is None:
         return
-    if not math.isfinite(value) or value < 0 or value > LONGEST_TIME_S or (value == 0 and not zero):
-        raise errors.InvalidRequest(
-            field,
-            f"{value} is not a time span from {'0' if zero else 'more than 0'} s to ten years",
-        )
+    if value == 0 and not zero:
+        raise errors.InvalidRequest(field, "must be more than 0")
+    if not math.isfinite(value) or value < 0 or value > LONGEST_TIME_S:
+        raise errors.InvalidRequest(field, f"{value} is not a time span from 0 s to ten years")
 
 
 def check_moment(field: str, value: datetime | None) -> None:

@@ -50,8 +50,13 @@ def retry(
 ) -> None:
     """Rerun a job and everything downstream of it."""
     from headway.client import calls
+    from headway.domain import errors
 
-    report = session.send(calls.retry_job(job, force=force))
+    try:
+        report = session.send(calls.retry_job(job, force=force))
+    except errors.RewindRefused as error:
+        error.detail = error.detail.replace("give force", "use --force")
+        raise
 
     def names(ids: tuple[str, ...]) -> str:
         return ", ".join(session.number(one) for one in ids)

@@ -178,7 +178,7 @@ def _fields(
     return {
         "params": values.read_params(pairs or [], params) if given else None,
         "cron": cron,
-        "every": every,
+        "every": job_options.positive("--every", every),
         "at": job_options.moment(at) if at else None,
         "timezone": timezone,
         "priority": priority,

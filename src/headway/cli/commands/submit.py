@@ -132,8 +132,22 @@ def _submit_one(
     except msgspec.ValidationError as error:
         raise errors.InvalidRequest("", str(error)) from None
     assert isinstance(request, JobRequest)
-    job = session.send(calls.submit(request))
+    try:
+        job = session.send(calls.submit(request))
+    except errors.InvalidParams as error:
+        error.detail += _hint(params, error.fields)
+        raise
     session.show(job, lambda: _say(session, job))
+
+
+def _hint(params: dict[str, Any], fields: dict[str, str]) -> str:
+    """How a value is typed that is text and looks like a number."""
+    for field, problem in fields.items():
+        name = field.removeprefix("params.")
+        if problem.startswith("Expected `str`, got") and name in params:
+            typed = f"{name}='\"{params[name]}\"'"
+            return f"; if it is text, put quotes within quotes: {typed}"
+    return ""
 
 
 def _say(session: "Session", job: "Job") -> None:
@@ -146,7 +160,7 @@ def _say(session: "Session", job: "Job") -> None:
     session.screen.line(f"Job {job.number} ", words.status(job.status), f"{reason}{known}")
     if job.status in states.ACTIVE and not session.send(calls.why(job.number)).startable:
         session.screen.note(
-            f"nothing that is registered now can start it; headway why {job.number} tells more"
+            f"as things are now, nothing could ever start it; headway why {job.number} tells more"
         )
 
 

@@ -163,13 +163,14 @@ def _fields(
     retries: int | None,
 ) -> dict[str, Any]:
     """The fields that were given on the command line."""
-    from headway.cli import values
+    from headway.cli import job_options, values
     from headway.domain import durations
 
     fields: dict[str, Any] = {"description": description, "priority": priority, "queue": queue}
     if pairs or params is not None:
         fields["params"] = values.read_params(pairs or [], params)
     if timeout is not None:
+        job_options.positive("--timeout", timeout)
         fields["timeout_s"] = durations.parse(timeout)
     if retries is not None:
         fields["retry_policy"] = {"max_attempts": retries}
