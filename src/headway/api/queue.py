@@ -145,7 +145,7 @@ def get_queue_status(call: Call[Nothing, Nothing]) -> QueueStatus:
     return call.scheduler.store.read(lambda tx: explain.queue_status(call.scheduler, tx))
 
 
-@operation("POST", "/api/queue/pause", Role.SUBMIT, body=PauseBody, answer=QueueStatus)
+@operation("POST", "/api/queue/pause", Role.ADMIN, body=PauseBody, answer=QueueStatus)
 def pause_queue(call: Call[PauseBody, Nothing]) -> Any:
     """Pause everything, a queue or a job type: no new jobs start, running jobs continue."""
 
@@ -156,7 +156,7 @@ def pause_queue(call: Call[PauseBody, Nothing]) -> Any:
     return call.scheduler.store.write_later(work)
 
 
-@operation("POST", "/api/queue/resume", Role.SUBMIT, body=PauseBody, answer=QueueStatus)
+@operation("POST", "/api/queue/resume", Role.ADMIN, body=PauseBody, answer=QueueStatus)
 def resume_queue(call: Call[PauseBody, Nothing]) -> Any:
     """Lift one pause, or all of them."""
 
