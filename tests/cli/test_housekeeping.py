@@ -1,10 +1,13 @@
 """`gc`, `backup`, `verify`, `migrate`, `doctor`, `top`, `pause`."""
 
+import os
+import pty
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.cli.conftest import PROGRAM, WAIT_S, Cli
 
 
 def test_garbage_is_collected_and_the_rest_stays(cli: Cli) -> None:
@@ -182,6 +185,20 @@ def test_a_setting_that_makes_no_sense_is_named_by_its_variable(
 ) -> None:
     monkeypatch.setenv("HEADWAY_WORKSPACE", "nowhere")
     assert "HEADWAY_WORKSPACE: nowhere is not a folder" in cli.error("serve", code=2)
+
+
+def test_q_leaves_top(cli: Cli) -> None:
+    cli.call("migrate")
+    ours, theirs = pty.openpty()
+    program = [*PROGRAM, "top", "--every", "60"]
+    with subprocess.Popen(program, cwd=cli.folder, stdin=theirs, stdout=theirs) as top:
+        seen = b""
+        while b"0 waiting" not in seen:
+            seen += os.read(ours, 1000)
+        os.write(ours, b"q")
+        assert top.wait(WAIT_S) == 0
+    os.close(ours)
+    os.close(theirs)
 
 
 def test_pauses_show_and_are_lifted(cli: Cli) -> None:

@@ -188,6 +188,22 @@ def test_jobs_are_moved_approved_and_rejected(cli: Cli) -> None:
     assert "1 times" in cli.text("jobs", "show", "2")
 
 
+def test_several_jobs_are_approved_rejected_cancelled_and_retried_at_once(cli: Cli) -> None:
+    for _ in range(4):
+        cli.call("submit", "story", "--approval")
+    assert len(cli.text("jobs", "approve", "1", "2").splitlines()) == 2
+    assert cli.text("jobs", "cancel", "1", "2") == "Job 1 cancelled\nJob 2 cancelled\n"
+    told = cli.call("jobs", "reject", "1", "3", "9", code=4)
+    assert told.stdout == "Job 3 blocked_by_approval: rejected by local\n", (
+        "one that is refused keeps none back"
+    )
+    assert "job 1 is not awaiting approval" in told.stderr
+    assert "there is no job 9" in told.stderr
+    items = cli.json("jobs", "retry", "1", "3")["items"]
+    assert [len(one["reset"]) for one in items] == [1, 1]
+    assert cli.json("jobs", "cancel", "4")["status"] == "CANCELLED", "of one job the answer is it"
+
+
 def test_a_waiting_job_can_be_changed(cli: Cli) -> None:
     cli.call("submit", "story", "genre=horror", "--delay", "1h")
     cli.call("jobs", "change", "1", "genre=crime", "--priority", "urgent", "--now")

@@ -102,6 +102,20 @@ def test_ctrl_c_ends_the_command(cli: Cli) -> None:
     assert cli.json("jobs", "show", "1")["status"] == "CANCELLED"
 
 
+def test_ctrl_c_ends_the_watching_and_not_the_job(served: Cli) -> None:
+    served.call("submit", "command", "--", "sh", "-c", "echo ready; exec sleep 600")
+    _until(served, "running", "jobs", "status", "1")
+    with served.start("jobs", "attach", "1") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=WAIT_S)
+    assert process.returncode == 130
+    assert "\njob 1 goes on without you watching; headway jobs attach 1" in err
+    assert served.text("jobs", "status", "1") == "running\n"
+    served.call("jobs", "cancel", "1", "--force")
+
+
 def test_ctrl_c_may_come_before_the_output_is_read(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,11 @@ def test_the_page_brings_everything_along(server: Server) -> None:
     assert not re.search(r"https?://", " ".join(texts))
 
 
+def test_a_browser_that_asks_for_an_icon_is_not_asked_who_it_is(server: Server) -> None:
+    with server.client() as browser:
+        assert browser.get("/favicon.ico").status_code == 404
+
+
 def test_the_link_that_is_printed_lets_in_once(stage: Stage) -> None:
     server = stage.serve()
     code = json.loads(server.first_line)["dashboard"].partition("#code=")[2]

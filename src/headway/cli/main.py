@@ -19,7 +19,7 @@ COMMANDS = {
     "submit": ("submit", "Submit a job, or a whole graph of jobs from a file."),
     "direct": ("direct", "Run a handler in the server's next slot and show its result."),
     "why": ("why", "Explain why a job is not running."),
-    "top": ("top", "Show running and waiting jobs, updated live."),
+    "top": ("top", "Show running and waiting jobs, updated live; q quits."),
     "pause": ("queue", "Start no new jobs; running jobs continue."),
     "resume": ("queue", "Lift one pause, or all of them."),
     "gc": ("housekeeping", "Remove jobs that ended long ago, with their runs, logs and events."),

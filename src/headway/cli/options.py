@@ -33,6 +33,9 @@ Job = Annotated[str, typer.Argument(metavar="JOB", help="Job number or id.", sho
 Jobs = Annotated[
     list[str], typer.Argument(metavar="JOB...", help="Job numbers or ids, first to last.")
 ]
+SomeJobs = Annotated[
+    list[str], typer.Argument(metavar="JOB...", help="Job numbers or ids.", show_default=False)
+]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many to show.")]
 
 

@@ -53,9 +53,7 @@ class Session:
     ) -> None:
         try:
             if isinstance(error, errors.HeadwayError):
-                if not self.screen.json and not isinstance(error, errors.Unavailable):
-                    error.detail = self.text(error.detail)
-                self.screen.error(error)
+                self.complain(error)
                 raise typer.Exit(error.exit_code)
             if isinstance(error, BrokenPipeError):
                 return
@@ -64,6 +62,12 @@ class Session:
                 raise typer.Exit(1)
         finally:
             self._close()
+
+    def complain(self, error: errors.HeadwayError) -> None:
+        """Say what went wrong; to a person with the numbers of jobs."""
+        if not self.screen.json and not isinstance(error, errors.Unavailable):
+            error.detail = self.text(error.detail)
+        self.screen.error(error)
 
     def _close(self) -> None:
         if "client" in self.__dict__:

@@ -223,6 +223,10 @@ class Application:
     async def _docs(self, exchange: Exchange) -> None:
         await exchange.answer(200, openapi.page(), b"text/html; charset=utf-8")
 
+    async def _no_icon(self, exchange: Exchange) -> None:
+        """Browsers ask for it by themselves, without a token: it is not there, and no secret."""
+        raise errors.NotFound("page", exchange.path)
+
     async def _dashboard(self, exchange: Exchange) -> None:
         await dashboard.show(exchange)
 
@@ -238,6 +242,7 @@ Special = Callable[[Application, Exchange, Principal], Awaitable[None]]
 
 _OPEN_PAGES: dict[str, Page] = {
     **dict.fromkeys(dashboard.FILES, Application._dashboard),
+    "/favicon.ico": Application._no_icon,
     "/healthz": Application._health,
     "/readyz": Application._ready,
     "/docs": Application._docs,

@@ -1,6 +1,8 @@
 """`headway jobs …`: cancel, retry, approve, reject, change, move, reorder."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -9,14 +11,16 @@ from headway.cli.options import command
 
 if TYPE_CHECKING:
     from headway.cli.session import Session
+    from headway.domain.answers import RewindReport
     from headway.domain.jobs import Job
 
+Answer = TypeVar("Answer")
 Reason = Annotated[str | None, typer.Option("--reason", "-r", help="Reason to record.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the group."""
-    command(app, "cancel", "headway jobs cancel 7", "headway jobs cancel 7 --force")(cancel)
+    command(app, "cancel", "headway jobs cancel 7 8", "headway jobs cancel 7 --force")(cancel)
     command(app, "retry", "headway jobs retry 7")(retry)
     command(app, "approve", "headway jobs approve 7 --reason 'looks good'")(approve)
     command(app, "reject", "headway jobs reject 7 --reason 'not on a Friday'")(reject)
@@ -33,60 +37,95 @@ def register(app: typer.Typer) -> None:
 
 def cancel(
     session: "Session",
-    job: options.Job,
+    jobs: options.SomeJobs,
     force: Annotated[bool, typer.Option("--force", help="Stop it even if it is running.")] = False,
     reason: Reason = None,
 ) -> None:
-    """Cancel a job; a running one is asked to stop, or made to with --force."""
+    """Cancel jobs; a running one is asked to stop, or made to with --force."""
     from headway.client import calls
 
-    _say(session, session.send(calls.cancel_job(job, reason=reason, force=force)))
+    ask = partial(calls.cancel_job, reason=reason, force=force)
+    _each(session, jobs, lambda job: session.send(ask(job)), partial(_say, session))
 
 
 def retry(
     session: "Session",
-    job: options.Job,
+    jobs: options.SomeJobs,
     force: Annotated[bool, typer.Option("--force", help="Even if it succeeded.")] = False,
 ) -> None:
-    """Rerun a job and everything downstream of it."""
+    """Rerun jobs and everything downstream of them."""
+    _each(session, jobs, lambda job: _retry(session, job, force), partial(_report, session))
+
+
+def _retry(session: "Session", job: str, force: bool) -> "RewindReport":
     from headway.client import calls
     from headway.domain import errors
 
     try:
-        report = session.send(calls.retry_job(job, force=force))
+        return session.send(calls.retry_job(job, force=force))
     except errors.RewindRefused as error:
         error.detail = error.detail.replace("give force", "use --force")
         raise
 
+
+def _report(session: "Session", report: "RewindReport") -> None:
     def names(ids: tuple[str, ...]) -> str:
         return ", ".join(session.number(one) for one in ids)
 
-    session.show(
-        report,
-        lambda: session.screen.facts(
-            [
-                ("requested", session.number(report.requested_job)),
-                ("starts from", session.number(report.retry_root)),
-                ("kept", names(report.last_successful_point)),
-                ("reset", names(report.reset)),
-                ("can start now", names(report.restarted)),
-            ]
-        ),
+    session.screen.facts(
+        [
+            ("requested", session.number(report.requested_job)),
+            ("starts from", session.number(report.retry_root)),
+            ("kept", names(report.last_successful_point)),
+            ("reset", names(report.reset)),
+            ("can start now", names(report.restarted)),
+        ]
     )
 
 
-def approve(session: "Session", job: options.Job, reason: Reason = None) -> None:
-    """Approve a job, so that it may start."""
+def approve(session: "Session", jobs: options.SomeJobs, reason: Reason = None) -> None:
+    """Approve jobs, so that they may start."""
     from headway.client import calls
 
-    _say(session, session.send(calls.approve_job(job, reason)))
+    ask = partial(calls.approve_job, reason=reason)
+    _each(session, jobs, lambda job: session.send(ask(job)), partial(_say, session))
 
 
-def reject(session: "Session", job: options.Job, reason: Reason = None) -> None:
-    """Reject a job; it ends at once."""
+def reject(session: "Session", jobs: options.SomeJobs, reason: Reason = None) -> None:
+    """Reject jobs; they end at once."""
     from headway.client import calls
 
-    _say(session, session.send(calls.reject_job(job, reason)))
+    ask = partial(calls.reject_job, reason=reason)
+    _each(session, jobs, lambda job: session.send(ask(job)), partial(_say, session))
+
+
+def _each(
+    session: "Session",
+    jobs: list[str],
+    ask: Callable[[str], Answer],
+    say: Callable[[Answer], None],
+) -> None:
+    """Ask for one job after the other; one that is refused does not keep the others back."""
+    from headway.api.operation import Page
+    from headway.domain import errors
+
+    answers: list[Answer] = []
+    code = 0
+    for job in jobs:
+        try:
+            answers.append(ask(job))
+        except errors.HeadwayError as error:
+            if len(jobs) == 1:
+                raise
+            session.complain(error)
+            code = code or error.exit_code
+        else:
+            if not session.screen.json:
+                say(answers[-1])
+    if session.screen.json:
+        session.screen.value(answers[0] if len(jobs) == 1 else Page(items=answers))
+    if code:
+        raise typer.Exit(code)
 
 
 def change(
@@ -121,7 +160,8 @@ def change(
         fields["priority"] = priority
     if at is not None or now:
         fields["scheduled_for"] = job_options.moment(at) if at is not None else None
-    _say(session, session.send(calls.change_job(job, JobPatch(**fields))))
+    changed = session.send(calls.change_job(job, JobPatch(**fields)))
+    session.show(changed, lambda: _say(session, changed))
 
 
 def move(
@@ -161,10 +201,6 @@ def _say(session: "Session", job: "Job") -> None:
     reason = f": {session.text(job.wait_reason.detail)}" if job.wait_reason else ""
     asks = job.cancel_requested and job.finished_at is None and not reason
     asked = ", asked to stop" if asks else ""
-
-    def render() -> None:
-        session.screen.line(f"Job {job.number} ", words.status(job.status), f"{asked}{reason}")
-        if gone := lost.reason(session, job):
-            session.screen.line(f"It does not go on: {gone}")
-
-    session.show(job, render)
+    session.screen.line(f"Job {job.number} ", words.status(job.status), f"{asked}{reason}")
+    if gone := lost.reason(session, job):
+        session.screen.line(f"It does not go on: {gone}")

@@ -79,7 +79,13 @@ def attach(session: "Session", job: options.Job) -> None:
     """Follow a job until it ends, and exit with its code; 10 if it is blocked."""
     from headway.cli import aftermath, follow, words
 
-    ended = follow.Follower(session).follow(job)
+    try:
+        ended = follow.Follower(session).follow(job)
+    except KeyboardInterrupt:
+        # The terminal has shown ^C: the line it stands in is ended first.
+        again = f"headway jobs attach {job}"
+        session.screen.note(f"\njob {job} goes on without you watching; {again} follows it again")
+        raise
     if session.screen.json:
         session.screen.value(ended)
     else:

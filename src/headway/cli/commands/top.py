@@ -1,7 +1,13 @@
 """`headway top`."""
 
+import os
+import select
 import shutil
-import time
+import sys
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +20,7 @@ if TYPE_CHECKING:
 app = commands()
 
 HOME, CLEAR_REST, CLEAR_LINE = "\x1b[H", "\x1b[J", "\x1b[K"
+LEAVE = (b"q", b"Q", b"")  # nothing comes from a terminal that was closed
 OWN_SCREEN, OLD_SCREEN = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 
 
@@ -25,7 +32,7 @@ def top(
         float, typer.Option("--every", min=0.2, help="Seconds between updates.")
     ] = 1.0,
 ) -> None:
-    """Show running and waiting jobs, updated live."""
+    """Show running and waiting jobs, updated live; q quits."""
     from headway.cli import top_text
     from headway.client import calls
 
@@ -39,18 +46,36 @@ def top(
 
 
 def _redraw(session: "Session", every: float) -> None:
-    """Until Ctrl-C, which is the way to leave here and no failure."""
+    """Until q or Ctrl-C, which is the way to leave here and no failure."""
     from headway.cli import top_text
 
     print(OWN_SCREEN, end="")
     try:
-        while True:
-            session.screen.width, height = shutil.get_terminal_size((80, 24))
-            lines = top_text.screenful(session, height)[: height - 1]
-            drawn = "".join(f"{line}{CLEAR_LINE}\n" for line in lines)
-            print(f"{HOME}{drawn}{CLEAR_REST}", end="", flush=True)
-            time.sleep(every)
+        with _keys() as keys:
+            while True:
+                session.screen.width, height = shutil.get_terminal_size((80, 24))
+                lines = top_text.screenful(session, height)[: height - 1]
+                drawn = "".join(f"{line}{CLEAR_LINE}\n" for line in lines)
+                print(f"{HOME}{drawn}{CLEAR_REST}", end="", flush=True)
+                ready, _, _ = select.select(keys, [], [], every)
+                if ready and os.read(ready[0], 100) in LEAVE:
+                    return
     except KeyboardInterrupt:
         pass
     finally:
         print(OLD_SCREEN, end="", flush=True)
+
+
+@contextmanager
+def _keys() -> Iterator[list[int]]:
+    """The keyboard, if there is one: keys come at once and are not shown."""
+    if not sys.stdin.isatty():
+        yield []
+        return
+    keyboard = sys.stdin.fileno()
+    before = termios.tcgetattr(keyboard)
+    tty.setcbreak(keyboard)
+    try:
+        yield [keyboard]
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
