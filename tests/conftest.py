@@ -1,6 +1,7 @@
 """What every test may use."""
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
@@ -43,3 +44,30 @@ def empty_postgres(migrated_postgres: str) -> str:
             steps += [line for line in text.splitlines() if line.startswith("INSERT INTO")]
         connection.execute(";".join(steps).encode())
     return migrated_postgres
+
+
+class Guest:
+    """A role without rights. Roles belong to the whole server, so each has its own name."""
+
+    def __init__(self, url: str) -> None:
+        self.role = f"guest_{uuid.uuid4().hex}"
+        self.url = url.replace("//postgres@", f"//{self.role}@")
+        self._admin = psycopg.connect(url, autocommit=True)
+        self.admin("CREATE ROLE {guest} LOGIN")
+
+    def admin(self, statement: str) -> None:
+        """Run a statement as the owner; `{guest}` stands for the role."""
+        self._admin.execute(statement.format(guest=self.role).encode())
+
+    def close(self) -> None:
+        """Forget the role."""
+        self.admin("DROP OWNED BY {guest}; DROP ROLE {guest}")
+        self._admin.close()
+
+
+@pytest.fixture
+def guest(empty_postgres: str) -> Iterator[Guest]:
+    """A role without rights."""
+    guest = Guest(empty_postgres)
+    yield guest
+    guest.close()

@@ -5,44 +5,33 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from tests.cli.conftest import Cli
+from tests.conftest import Guest
 from tests.pooler import Pooler
 
-TABLES = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO guest"
-SEQUENCES = "GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO guest"
-READ_ONLY = "ALTER ROLE guest SET default_transaction_read_only = on"
+TABLES = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {guest}"
+SEQUENCES = "GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO {guest}"
+READ_ONLY = "ALTER ROLE {guest} SET default_transaction_read_only = on"
 CASES = {
     "no rights": ([], "GRANT SELECT"),
-    "only to read": (["GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest"], "GRANT SELECT"),
+    "only to read": (["GRANT SELECT ON ALL TABLES IN SCHEMA public TO {guest}"], "GRANT SELECT"),
     "no sequences": ([TABLES], "ON ALL SEQUENCES"),
     "read-only": ([TABLES, SEQUENCES, READ_ONLY], "default_transaction_read_only off"),
 }
 COMMANDS = (("submit", "work"), ("doctor",), ("serve", "--port", "0"))
 
 
-@pytest.fixture
-def guest(empty_postgres: str) -> Iterator[str]:
-    """The URL of a database for a role that may nothing."""
-    with psycopg.connect(empty_postgres, autocommit=True) as admin:
-        admin.execute("DROP ROLE IF EXISTS guest")
-        admin.execute("CREATE ROLE guest LOGIN")
-        yield empty_postgres.replace("//postgres@", "//guest@")
-        admin.execute("DROP OWNED BY guest; DROP ROLE guest")
-
-
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_role_that_may_not_work_is_told_what_it_needs(
-    cli: Cli, guest: str, empty_postgres: str, case: str, command: tuple[str, ...]
+    cli: Cli, guest: Guest, case: str, command: tuple[str, ...]
 ) -> None:
     steps, advice = CASES[case]
-    with psycopg.connect(empty_postgres, autocommit=True) as admin:
-        for step in steps:
-            admin.execute(step.encode())
-    told = cli.call(*command, "--db", guest, code=1)
+    for step in steps:
+        guest.admin(step)
+    told = cli.call(*command, "--db", guest.url, code=1)
     assert advice in " ".join((told.stdout + told.stderr).split())
 
 

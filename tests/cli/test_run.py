@@ -174,9 +174,9 @@ def test_with_a_server_the_rest_of_the_command_line_works_the_same(served: Cli) 
 def test_a_thread_cannot_be_forced_to_end_and_this_is_said(served: Cli) -> None:
     served.call("submit", "muse")
     _until(served, "running", "jobs", "status", "1")
-    assert served.text("jobs", "cancel", "1") == "Job 1 running, asked to end\n"
+    assert served.text("jobs", "cancel", "1") == "Job 1 running, asked to stop\n"
     assert served.text("jobs", "cancel", "1", "--force") == (
-        "Job 1 running: it runs in a thread and cannot be forced; it was asked to end\n"
+        "Job 1 running: it runs in a thread and cannot be forced; it was asked to stop\n"
     )
     assert re.search(r"cancel +requested\n", served.text("jobs", "show", "1"))
     (served.folder / "inspired").touch()

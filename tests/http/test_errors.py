@@ -21,6 +21,7 @@ VALUES: dict[Any, Any] = {
     str | None: "word",
     list[str]: ["GET"],
     Sequence[str]: ["a", "b"],
+    tuple[object, str] | None: (8, "QUEUED"),
     Mapping[str, str] | None: {"field": "problem"},
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.conftest import Guest
 from tests.helpers import MovableClock, claim, in_queue, run_next, submit
 from tests.storage.conftest import scheduler_on
 
@@ -403,49 +404,40 @@ def test_who_finds_every_reader_busy_waits_for_one(store: Store) -> None:
 
 @pytest.mark.parametrize("lost", ["facts", "job_numbers"])
 def test_a_right_that_is_lost_and_given_back_costs_what_was_asked_meanwhile(
-    empty_postgres: str, clock: MovableClock, tmp_path: Path, lost: str
+    guest: Guest, clock: MovableClock, tmp_path: Path, lost: str
 ) -> None:
-    with psycopg.connect(empty_postgres, autocommit=True) as admin:
-        admin.execute("DROP ROLE IF EXISTS guest")
-        admin.execute("CREATE ROLE guest LOGIN")
-        admin.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO guest")
-        admin.execute("GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO guest")
-        database = PostgresDatabase(empty_postgres.replace("//postgres@", "//guest@"), clock)
-        with contextlib.closing(Store(database)) as store:
-            scheduler = scheduler_on(store, clock, tmp_path)
+    guest.admin("GRANT ALL ON ALL TABLES IN SCHEMA public TO {guest}")
+    guest.admin("GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {guest}")
+    with contextlib.closing(Store(PostgresDatabase(guest.url, clock))) as store:
+        scheduler = scheduler_on(store, clock, tmp_path)
 
-            def use() -> None:
-                submit(scheduler)
-                store.write(lambda tx: tx.put("put_fact", name="a", value="x"))
-                store.read(lambda tx: tx.row("fact", name="a"))
+        def use() -> None:
+            submit(scheduler)
+            store.write(lambda tx: tx.put("put_fact", name="a", value="x"))
+            store.read(lambda tx: tx.row("fact", name="a"))
 
+        use()
+        guest.admin(f"REVOKE ALL ON {lost} FROM {{guest}}")
+        with pytest.raises(errors.Unavailable, match=f"{lost}; GRANT SELECT"):
             use()
-            admin.execute(f"REVOKE ALL ON {lost} FROM guest".encode())
-            with pytest.raises(errors.Unavailable, match=f"{lost}; GRANT SELECT"):
-                use()
-            admin.execute(f"GRANT ALL ON {lost} TO guest".encode())
-            use()
-            assert store.problem is None
-        admin.execute("DROP OWNED BY guest; DROP ROLE guest")
+        guest.admin(f"GRANT ALL ON {lost} TO {{guest}}")
+        use()
+        assert store.problem is None
 
 
 def test_a_database_that_takes_no_more_connections_is_unavailable_and_then_goes_on(
-    store: Store, empty_postgres: str, clock: MovableClock
+    guest: Guest, clock: MovableClock
 ) -> None:
-    with psycopg.connect(empty_postgres, autocommit=True) as admin:
-        admin.execute("DROP ROLE IF EXISTS guest")
-        admin.execute("CREATE ROLE guest LOGIN CONNECTION LIMIT 1")
-        admin.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest")
-        url = empty_postgres.replace("//postgres@", "//guest@")
-        database = PostgresDatabase(url, clock)
-        with database.reading() as tx:
-            tx.rows("limits")
-            with pytest.raises(errors.Unavailable, match="too many connections"):
-                database.session()
-        with database.reading() as tx:
-            assert tx.rows("limits")
-        database.close()
-        admin.execute("DROP OWNED BY guest; DROP ROLE guest")
+    guest.admin("ALTER ROLE {guest} CONNECTION LIMIT 1")
+    guest.admin("GRANT SELECT ON ALL TABLES IN SCHEMA public TO {guest}")
+    database = PostgresDatabase(guest.url, clock)
+    with database.reading() as tx:
+        tx.rows("limits")
+        with pytest.raises(errors.Unavailable, match="too many connections"):
+            database.session()
+    with database.reading() as tx:
+        assert tx.rows("limits")
+    database.close()
 
 
 FAIL_ONCE = """

@@ -53,7 +53,7 @@ def obstacle(scheduler: Scheduler, job: Job) -> WaitReason | None:
     if job.status is not states.RUNNING or job.worker_id != scheduler.server:
         return None
     return WaitReason(
-        kind="cancel", detail="it runs in a thread and cannot be forced; it was asked to end"
+        kind="cancel", detail="it runs in a thread and cannot be forced; it was asked to stop"
     )
 
 
