@@ -196,7 +196,10 @@ def test_q_leaves_top(cli: Cli) -> None:
         while b"0 waiting" not in seen:
             seen += os.read(ours, 1000)
         os.write(ours, b"q")
-        assert top.wait(WAIT_S) == 0
+        try:
+            assert top.wait(WAIT_S) == 0
+        finally:
+            top.kill()
     os.close(ours)
     os.close(theirs)
 
