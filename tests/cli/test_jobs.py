@@ -278,6 +278,10 @@ def test_a_job_that_can_never_start_is_named_at_once_and_first_of_all(cli: Cli) 
     assert "It goes on when there is room" not in why
 
 
+def test_without_a_server_a_submit_says_what_the_job_waits_for(cli: Cli) -> None:
+    assert cli.call("submit", "story").stderr == "it starts when a server or a worker runs\n"
+
+
 def test_a_job_that_somebody_can_start_is_submitted_without_a_word(served: Cli) -> None:
     assert served.call("submit", "story", "genre=noir").stderr == ""
     assert "could ever start it" in served.call("submit", "comedy").stderr

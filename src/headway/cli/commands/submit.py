@@ -152,13 +152,28 @@ def _hint(params: dict[str, Any], fields: dict[str, str]) -> str:
 
 def _say(session: "Session", job: "Job") -> None:
     from headway.cli import words
-    from headway.client import calls
     from headway.domain import states
 
     known = " (already submitted)" if job.deduplicated else ""
     reason = f": {session.text(job.wait_reason.detail)}" if job.wait_reason else ""
     session.screen.line(f"Job {job.number} ", words.status(job.status), f"{reason}{known}")
-    if job.status in states.ACTIVE and not session.send(calls.why(job.number)).startable:
+    if job.status in states.ACTIVE:
+        _say_if_stuck(session, job)
+
+
+def _say_if_stuck(session: "Session", job: "Job") -> None:
+    """A job that nothing could start; without a server, a missing worker is what is expected."""
+    from headway.cli import advice
+    from headway.client import calls
+    from headway.domain.gates import Gate
+
+    why = session.send(calls.why(job.number))
+    gate = advice.closed(why)
+    if why.startable or gate is None:
+        return
+    if session.is_local and gate.gate is Gate.WORKER:
+        session.screen.note("it starts when a server or a worker runs")
+    else:
         session.screen.note(
             f"as things are now, nothing could ever start it; headway why {job.number} tells more"
         )
