@@ -23,7 +23,7 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     if not lanes:
         return []
     holds.limits(tx, {name for lane in lanes.values() for name in scheduler.concurrency.uses(lane)})
-    picked = Picker(scheduler, tx, request).pick(lanes)
+    picked = Picker(scheduler, tx, request, lanes).pick()
     if picked.skipped:
         tx.alone()
     chronicle = Chronicle(tx)

@@ -55,12 +55,22 @@ class Picked:
 class Picker:
     """Looks at candidates one by one, each in the light of those taken before it."""
 
-    def __init__(self, scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        tx: Transaction,
+        request: ClaimRequest,
+        lanes: Mapping[int, Lane],
+    ) -> None:
         self._scheduler = scheduler
         self._tx = tx
         self._request = request
+        self._lanes = lanes
         self._count = min(request.max_jobs, MOST_PER_CLAIM)
         starvation.expect(scheduler, tx)
+        if request.only_job is None:
+            for lane_id in lanes:
+                tx.expect("lane_heads", **_page(lane_id, priorities.BEFORE_ALL, self._count))
         self._rooms = limits.rooms(tx, scheduler.concurrency)
         tx.look_at_the_clock()  # nobody is waited for any more: leases last from here on
         self._facts = Facts(scheduler, tx)
@@ -71,12 +81,12 @@ class Picker:
         rates = {name: room.rate for name, room in self._rooms.items() if room.rate is not None}
         self.picked = Picked(rates=rates)
 
-    def pick(self, lanes: Mapping[int, Lane]) -> Picked:
+    def pick(self) -> Picked:
         """Take starved jobs first, then the heads of the lanes in queue order."""
-        for candidate in self._starved(lanes):
+        for candidate in self._starved():
             if not self._consider(candidate):
                 return self.picked
-        candidates = self._in_order(lanes)
+        candidates = self._in_order()
         for candidate in self._held(candidates) if self._tx.beside else candidates:
             if candidate.job.number in self._seen or candidate.job.lane_id in self._closed:
                 continue
@@ -137,7 +147,7 @@ class Picker:
             self._facts.line_up(record)
         return closed is None
 
-    def _starved(self, lanes: Mapping[int, Lane]) -> Iterator[Candidate]:
+    def _starved(self) -> Iterator[Candidate]:
         """Jobs that a limit has starved, the longest first: they start or keep back what they need.
 
         One that starts is not kept from it by what those behind it need.
@@ -151,7 +161,7 @@ class Picker:
                 continue
             if starved.keep_back(uses, self._rooms):
                 self._leave_room(uses)
-            elif starved.job.lane_id in lanes and starved.job.status is states.QUEUED:
+            elif starved.job.lane_id in self._lanes and starved.job.status is states.QUEUED:
                 yield candidate
                 if candidate in self.picked.chosen[-1:]:
                     for name, amount in uses.items():
@@ -163,10 +173,10 @@ class Picker:
             if before is not None and now is not None:
                 self._left[name] = min(before, now)
 
-    def _in_order(self, lanes: Mapping[int, Lane]) -> Iterator[Candidate]:
+    def _in_order(self) -> Iterator[Candidate]:
         if self._request.only_job is not None:
-            return self._only(self._request.only_job, lanes)
-        streams = [self._lane_in_order(lane_id, lane) for lane_id, lane in lanes.items()]
+            return self._only(self._request.only_job)
+        streams = [self._lane_in_order(lane_id, lane) for lane_id, lane in self._lanes.items()]
         return heapq.merge(*streams, key=lambda candidate: candidate.job.order)
 
     def _held(self, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
@@ -186,32 +196,36 @@ class Picker:
     def _wanted(self) -> int:
         return self._count - len(self.picked.chosen)
 
-    def _only(self, number: int, lanes: Mapping[int, Lane]) -> Iterator[Candidate]:
+    def _only(self, number: int) -> Iterator[Candidate]:
         """The one job that this worker is there for, if it may start."""
         for job in jobs.read(self._tx, [number]):
-            if job.status is states.QUEUED and job.due_at is None and job.lane_id in lanes:
-                yield Candidate(job=job, lane=lanes[job.lane_id])
+            if job.status is states.QUEUED and job.due_at is None and job.lane_id in self._lanes:
+                yield Candidate(job=job, lane=self._lanes[job.lane_id])
 
     def _lane_in_order(self, lane_id: int, lane: Lane) -> Iterator[Candidate]:
         """The jobs of a lane, page by page."""
-        (priority, position, number), count = priorities.BEFORE_ALL, self._count
-        while heads := self._tx.values(
-            Head,
-            "lane_heads",
-            lane_id=lane_id,
-            priority=priority,
-            position=position,
-            number=number,
-            count=count,
-        ):
+        place, count = priorities.BEFORE_ALL, self._count
+        while heads := self._tx.values(Head, "lane_heads", **_page(lane_id, place, count)):
             for job in heads:
                 if lane_id in self._closed:
                     return
                 yield Candidate(job=job, lane=lane)
             if len(heads) < count or lane_id in self._closed:
                 return
-            priority, position, number = job.priority, job.position, job.number
+            place = (job.priority, job.position, job.number)
             count = min(2 * count, MOST_PER_CLAIM)
+
+
+def _page(lane_id: int, behind: tuple[int, int, int], count: int) -> dict[str, int]:
+    """So many jobs of a lane behind a place in the queue."""
+    priority, position, number = behind
+    return {
+        "lane_id": lane_id,
+        "priority": priority,
+        "position": position,
+        "number": number,
+        "count": count,
+    }
 
 
 def note_limited(tx: Transaction, limited: Sequence[Candidate]) -> None:
