@@ -1,34 +1,26 @@
-"""What only PostgreSQL has: connections that are lost, and transactions of others."""
+"""What only PostgreSQL has: connections that are lost, listeners, and rights."""
 
 import contextlib
 import itertools
 import threading
-import time
-from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 from tests.conftest import Guest
-from tests.helpers import MovableClock, claim, in_queue, run_next, submit
+from tests.helpers import MovableClock, submit
 from tests.storage.conftest import scheduler_on
 
-import headway
 from headway.clock import SystemClock
 from headway.domain import errors
-from headway.domain.requests import JobRequest
-from headway.scheduler import submit as submitting
 from headway.storage import queries
 from headway.storage.postgres import listener, session, statements
 from headway.storage.postgres.clock import SharedClock
-from headway.storage.postgres.connection import BorrowedConnection, RawConnection, connect
+from headway.storage.postgres.connection import RawConnection, connect
 from headway.storage.postgres.database import MOST_READERS, PostgresDatabase
-from headway.storage.postgres.session import PostgresSession
 from headway.storage.store import Store
-from headway.storage.transaction import EVENTS, READY, Manner, Transaction
+from headway.storage.transaction import EVENTS, READY, Transaction
 
 PATIENCE_S = 30
 END_THE_OTHERS = """
@@ -38,11 +30,9 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 
 
 @pytest.fixture
-def store(empty_postgres: str, clock: MovableClock) -> Iterator[Store]:
-    """A store on PostgreSQL."""
-    store = Store(PostgresDatabase(empty_postgres, clock))
-    yield store
-    store.close()
+def url(empty_postgres: str) -> str:
+    """Only PostgreSQL."""
+    return empty_postgres
 
 
 def end_every_connection(url: str) -> None:
@@ -188,103 +178,6 @@ def test_work_that_hides_an_error_is_refused(store: Store) -> None:
     assert store.read(lambda tx: tx.row("fact", name="lost")) is None
 
 
-def test_a_job_is_submitted_in_the_transaction_of_somebody_else(
-    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
-) -> None:
-    scheduler = scheduler_on(store, clock, tmp_path)
-    request = JobRequest(job_type="work", params={"a": 1})
-    with psycopg.connect(empty_postgres) as connection:
-        for keep in (False, True):
-            tx = Transaction(BorrowedConnection(connection), clock.now())
-            submitting.submit_in(scheduler, tx, request)
-            assert in_queue(store) == []
-            if keep:
-                connection.commit()
-            else:
-                connection.rollback()
-    assert [one.number for one in claim(scheduler, 9)] == [2]  # a number once taken is gone
-
-
-def test_nobody_waits_for_somebody_elses_transaction(
-    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
-) -> None:
-    scheduler = scheduler_on(store, clock, tmp_path)
-    submit(scheduler)
-    with psycopg.connect(empty_postgres) as connection:
-        tx = Transaction(BorrowedConnection(connection), clock.now())
-        submitting.submit_in(scheduler, tx, JobRequest(job_type="work"))
-        alone = store.write_later(lambda tx: tx.do("set_fact", name="a", value="x"))
-        assert alone.result(PATIENCE_S) == 1
-        assert [one.number for one in claim(scheduler, 9)] == [1]
-        connection.commit()
-    assert [one.number for one in claim(scheduler, 9)] == [2]
-
-
-def test_others_wait_while_somebody_elses_transaction_must_be_alone(
-    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
-) -> None:
-    scheduler = scheduler_on(store, clock, tmp_path)
-    with psycopg.connect(empty_postgres) as connection:
-        tx = Transaction(BorrowedConnection(connection), clock.now())
-        first = submitting.submit_in(scheduler, tx, JobRequest(job_type="work"))
-        second = store.write_later(
-            lambda tx: submitting.submit_in(scheduler, tx, JobRequest(job_type="work"))
-        )
-        assert not second.done()
-        connection.commit()
-    assert (first.number, second.result(PATIENCE_S).number) == (1, 2)
-
-
-def test_a_submit_that_gets_no_numbers_holds_up_nobody(
-    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
-) -> None:
-    scheduler = scheduler_on(store, clock, tmp_path)
-    submit(scheduler)
-    with psycopg.connect(empty_postgres) as connection:
-        connection.execute("SET TRANSACTION READ ONLY")
-        tx = Transaction(BorrowedConnection(connection), clock.now())
-        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction, match="nextval"):
-            submitting.submit_in(scheduler, tx, JobRequest(job_type="work"))
-        connection.rollback()
-        work = JobRequest(job_type="work")
-        second = store.write_later(lambda tx: submitting.submit_in(scheduler, tx, work))
-        assert second.result(PATIENCE_S).number == 2
-
-
-def test_the_manual_shows_who_keeps_everybody_from_writing(
-    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
-) -> None:
-    manual = Path(__file__).parents[2] / "docs" / "operations.md"
-    blocks = [one.partition("```")[0] for one in manual.read_text().split("```sql")[1:]]
-    (query,) = [one for one in blocks if "pg_locks" in one]
-    scheduler = scheduler_on(store, clock, tmp_path)
-    with psycopg.connect(empty_postgres) as connection:
-        tx = Transaction(BorrowedConnection(connection), clock.now())
-        submitting.submit_in(scheduler, tx, JobRequest(job_type="work", unique_key="a"))
-        with psycopg.connect(empty_postgres) as admin:
-            found = [row[0] for row in admin.execute(query.encode())]
-        assert found == [connection.info.backend_pid]
-
-
-@pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
-def test_a_transaction_that_cannot_see_others_takes_plain_jobs_only(
-    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock, level: str
-) -> None:
-    scheduler = scheduler_on(store, clock, tmp_path)
-    first = submit(scheduler)
-    with psycopg.connect(empty_postgres) as connection:
-        connection.execute(f"SET TRANSACTION ISOLATION LEVEL {level}".encode())
-        tx = Transaction(BorrowedConnection(connection), clock.now())
-        submitting.submit_in(scheduler, tx, JobRequest(job_type="work"))
-        run_next(scheduler)  # the open transaction will never see this
-        wishes: list[dict[str, Any]] = [{"after": (first.job_id,)}, {"unique_key": "a"}]
-        for more in wishes:
-            with pytest.raises(errors.InvalidRequest, match=r"^connection: .*READ COMMITTED"):
-                submitting.submit_in(scheduler, tx, JobRequest(job_type="work", **more))
-        connection.commit()
-    assert len(in_queue(store)) == 1
-
-
 def test_a_dead_path_to_the_database_is_noticed_and_the_url_says_how_soon(
     empty_postgres: str,
 ) -> None:
@@ -293,14 +186,6 @@ def test_a_dead_path_to_the_database_is_noticed_and_the_url_says_how_soon(
             used = {one.keyword.decode(): (one.val or b"").decode() for one in raw.pgconn.info}
         assert used["tcp_user_timeout"] == expected
         assert used["keepalives_idle"] == "10"
-
-
-def test_a_connection_without_a_transaction_is_not_borrowed(empty_postgres: str) -> None:
-    with psycopg.connect(empty_postgres, autocommit=True) as connection:
-        with pytest.raises(errors.InvalidRequest):
-            BorrowedConnection(connection)
-        with connection.transaction():
-            BorrowedConnection(connection)
 
 
 def test_a_database_that_is_not_there_is_unavailable(clock: MovableClock, tmp_path: Path) -> None:
@@ -364,25 +249,6 @@ def test_a_statement_larger_than_all_buffers_on_its_way_is_sent(store: Store) ->
     assert store.read(lambda tx: tx.value("fact", name="large")) == text
 
 
-def test_workers_wake_when_somebody_else_commits_what_was_submitted_on_his_connection(
-    store: Store, empty_postgres: str, tmp_path: Path
-) -> None:
-    app = headway.App(db=empty_postgres, data=str(tmp_path))
-
-    @app.job
-    def mail(to: str) -> None: ...
-
-    woken = threading.Event()
-    mail.submit(to="a")
-    with psycopg.connect(empty_postgres) as connection:
-        mail.submit_on(connection, to="b")
-        store.wakeups.listen(READY, woken.set)
-        assert not woken.is_set()
-        connection.commit()
-    assert woken.wait(PATIENCE_S)
-    app.close()
-
-
 def test_who_finds_every_reader_busy_waits_for_one(store: Store) -> None:
     begun, may_end = threading.Barrier(MOST_READERS + 1), threading.Event()
 
@@ -438,93 +304,3 @@ def test_a_database_that_takes_no_more_connections_is_unavailable_and_then_goes_
     with database.reading() as tx:
         assert tx.rows("limits")
     database.close()
-
-
-FAIL_ONCE = """
-CREATE SEQUENCE trouble;
-CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    IF nextval('trouble') = 1 THEN
-        RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full';
-    END IF;
-    RETURN NEW;
-END $$;
-CREATE TRIGGER fail_once BEFORE INSERT ON facts FOR EACH ROW EXECUTE FUNCTION fail_once();
-"""
-
-
-def test_a_statement_that_fails_at_the_commit_is_done_again(
-    store: Store, empty_postgres: str
-) -> None:
-    with psycopg.connect(empty_postgres, autocommit=True) as admin:
-        admin.execute(FAIL_ONCE)
-        try:
-            store.write(lambda tx: tx.put("set_fact", name="a", value="x"), Manner.BESIDE)
-        finally:
-            admin.execute("DROP FUNCTION fail_once CASCADE; DROP SEQUENCE trouble")
-    assert store.read(lambda tx: tx.row("fact", name="a")) == {"value": "x"}
-
-
-def test_work_that_was_perhaps_written_is_not_written_again(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written: list[list[str]] = []
-
-    def together(tx: Transaction, items: Sequence[str]) -> Sequence[str]:
-        written.append(list(items))
-        return items
-
-    def lose(self: PostgresSession, wakes: set[str]) -> None:
-        if written:
-            raise errors.Unavailable("the connection was lost, and perhaps this was written")
-        commit(self, wakes)
-
-    commit = PostgresSession.commit
-    monkeypatch.setattr(PostgresSession, "commit", lose)
-    begun, may_go_on = threading.Event(), threading.Event()
-
-    def wait(tx: Transaction) -> bool:
-        begun.set()
-        return may_go_on.wait(PATIENCE_S)
-
-    first = store.write_later(wait)
-    assert begun.wait(PATIENCE_S)
-    asked = [store.write_together(together, item) for item in ("a", "b")]
-    may_go_on.set()
-    assert first.result(PATIENCE_S)
-    for one in asked:
-        with pytest.raises(errors.Unavailable):
-            one.result(PATIENCE_S)
-    assert written == [["a", "b"]]
-
-
-def test_an_answer_that_took_long_does_not_set_the_clock(clock: MovableClock) -> None:
-    shared = SharedClock(clock)
-    shared.agree(clock.now())
-    shared.agree(clock.now() - timedelta(seconds=31), took_s=31)
-    assert abs(shared.now() - clock.now()) < timedelta(seconds=1)
-    shared.agree(clock.now() - timedelta(seconds=31))
-    assert shared.now() < clock.now() - timedelta(seconds=30)
-
-
-def test_a_lease_lasts_from_when_its_claim_had_its_turn(
-    store: Store, empty_postgres: str, clock: MovableClock, tmp_path: Path
-) -> None:
-    scheduler = scheduler_on(store, clock, tmp_path)
-    submit(scheduler)
-    with psycopg.connect(empty_postgres) as other, ThreadPoolExecutor(1) as pool:
-        other.execute("SELECT name FROM limits FOR UPDATE")
-        claiming = pool.submit(claim, scheduler)
-        _wait_for_lock(empty_postgres)
-        clock.move(40)
-        other.rollback()
-        (started,) = claiming.result(PATIENCE_S)
-    assert started.lease is not None
-    assert started.lease.granted_at == clock.now()
-
-
-def _wait_for_lock(url: str) -> None:
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-    give_up = time.monotonic() + PATIENCE_S
-    with psycopg.connect(url, autocommit=True) as connection:
-        while connection.execute(waiting).fetchone() == (0,):
-            assert time.monotonic() < give_up
