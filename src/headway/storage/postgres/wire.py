@@ -6,7 +6,6 @@ query whose answer is expected is sent, too, and read when it is asked for.
 """
 
 import itertools
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -103,10 +102,12 @@ class WireConnection(PostgresConnection):
         if not sent:
             return None
         pgconn = self.raw.pgconn
-        commands = deque(command for one in sent for command in one.commands)
-        commands.append(pgconn.pipeline_sync)
         pgconn.enter_pipeline_mode()
-        answers = self.raw.wait(_exchange(pgconn, commands))
+        for one in sent:
+            for command in one.commands:
+                command()
+        pgconn.pipeline_sync()
+        answers = self.raw.wait(_exchange(pgconn))
         pgconn.exit_pipeline_mode()
         for answer in answers:
             if answer.status in _FAILED:
@@ -204,11 +205,10 @@ def _question(found: Statement, params: Mapping[str, Any]) -> _Question:
     return found.numbered, tuple(params[name] for name in found.names)
 
 
-def _exchange(pgconn: PGconn, commands: "deque[Callable[[], None]]") -> "PQGen[list[PGresult]]":
-    """Send all commands and wait for the answer to each; the last one is a sync."""
-    results = yield from generators.pipeline_communicate(pgconn, commands)
-    answers = [found[-1] for found in results]
-    yield from generators.send(pgconn)  # a large statement leaves in several pieces
+def _exchange(pgconn: PGconn) -> "PQGen[list[PGresult]]":
+    """Send all that is to be sent and wait for the answer to each; the last one is a sync."""
+    yield from generators.send(pgconn)
+    answers: list[PGresult] = []
     while not answers or answers[-1].status != ExecStatus.PIPELINE_SYNC:
         answers.append((yield from generators.fetch_many(pgconn))[-1])
     return answers
