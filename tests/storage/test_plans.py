@@ -23,7 +23,7 @@ GROWING = "jobs|runs|events|payloads|tags|dependencies|needs|produces|lock_waite
 
 CLAIM = ["ready_lanes", "lane_heads", "starved_jobs", "payloads"]
 START = ["start_jobs", "open_runs", "grant_leases", "claim_job", "succeeded_since"]
-FINISH = ["leased_jobs", "remove_leases", "job_records", "close_runs", "end_jobs", "any_dependents"]
+FINISH = ["end_leases", "jobs_of_runs", "job_records", "close_runs", "end_jobs", "any_dependents"]
 CONSEQUENCES = ["lower_open_deps", "meet_dependencies", "dependents", "waiting_consumers"]
 LOCKS = ["holders", "free_locks", "leave_lines", "open_lines", "heads_of_line", "first_exclusives"]
 ADMIT = ["admit_jobs", "chain_links", "remove_watches"]

@@ -1,4 +1,4 @@
-"""What only PostgreSQL has: connections that are lost, listeners, and rights."""
+"""What only PostgreSQL has: connections that are lost, statements on their way, and rights."""
 
 import contextlib
 import itertools
@@ -15,12 +15,12 @@ from tests.storage.conftest import scheduler_on
 from headway.clock import SystemClock
 from headway.domain import errors
 from headway.storage import queries
-from headway.storage.postgres import listener, session, statements
+from headway.storage.postgres import session, statements
 from headway.storage.postgres.clock import SharedClock
-from headway.storage.postgres.connection import RawConnection, connect
+from headway.storage.postgres.connection import connect
 from headway.storage.postgres.database import MOST_READERS, PostgresDatabase
 from headway.storage.store import Store
-from headway.storage.transaction import EVENTS, READY, Transaction
+from headway.storage.transaction import Transaction
 
 PATIENCE_S = 30
 END_THE_OTHERS = """
@@ -105,65 +105,6 @@ def test_a_statement_that_was_never_sent_is_prepared_the_next_time(store: Store)
     assert store.read(lambda tx: tx.row("fact", name="a")) == {"value": "kept"}
 
 
-def test_a_listener_that_was_cut_off_tells_everybody_to_look(
-    store: Store, empty_postgres: str
-) -> None:
-    woken = threading.Event()
-    store.wakeups.listen(EVENTS, woken.set)
-    end_every_connection(empty_postgres)
-    assert woken.wait(PATIENCE_S)
-
-
-def test_a_listener_that_was_cut_off_listens_again(
-    store: Store, empty_postgres: str, clock: MovableClock
-) -> None:
-    back, woken = threading.Event(), threading.Event()
-    store.wakeups.listen(EVENTS, back.set)
-    end_every_connection(empty_postgres)
-    assert back.wait(PATIENCE_S)
-    other = Store(PostgresDatabase(empty_postgres, clock))
-    store.wakeups.listen(READY, woken.set)
-    other.write(lambda tx: tx.wake(READY))
-    assert woken.wait(PATIENCE_S)
-    other.close()
-
-
-@pytest.mark.parametrize("message", ["", " ", "\u2603", "nobody knows"])
-def test_a_listener_outlives_whatever_anybody_sends(
-    store: Store, empty_postgres: str, message: str
-) -> None:
-    woken = threading.Event()
-    store.wakeups.listen(READY, woken.set)
-    with psycopg.connect(empty_postgres, autocommit=True) as connection:
-        connection.execute("SELECT pg_notify('headway', %s)", [message])
-        connection.execute("SELECT pg_notify('headway', 'other ready')")
-    assert woken.wait(PATIENCE_S)
-    assert store.database.deaf_s == 0
-
-
-def test_a_listener_that_is_refused_goes_on_trying_and_says_for_how_long(
-    store: Store, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refused, may_listen, back = threading.Event(), threading.Event(), threading.Event()
-
-    def refuse(url: str) -> RawConnection:
-        if not may_listen.is_set():
-            refused.set()
-            raise psycopg.errors.ReadOnlySqlTransaction("cannot execute LISTEN during recovery")
-        return connect(url)
-
-    monkeypatch.setattr(listener, "connect", refuse)
-    store.wakeups.listen(EVENTS, back.set)
-    end_every_connection(empty_postgres)
-    assert refused.wait(PATIENCE_S)
-    refused.clear()
-    assert refused.wait(PATIENCE_S)
-    assert store.database.deaf_s > 0
-    may_listen.set()
-    assert back.wait(PATIENCE_S)
-    assert store.database.deaf_s == 0
-
-
 def test_work_that_hides_an_error_is_refused(store: Store) -> None:
     def hide(tx: Transaction) -> str:
         tx.do("set_fact", name="lost", value="x")
@@ -241,6 +182,18 @@ def test_the_claim_goes_by_its_index_even_if_it_is_planned_for_an_empty_table(
 
 
 _CLAIM = queries.load(statements.PACKAGE)["lane_heads"]
+
+
+def test_statements_and_answers_larger_than_all_buffers_cross_each_other(store: Store) -> None:
+    text = "x" * (2 << 20)
+
+    def write(tx: Transaction) -> list[str]:
+        for name in "abcde":
+            tx.put("set_fact", name=name, value=text)
+            tx.expect("fact", name=name)
+        return [tx.value("fact", name=name) for name in "abcde"]
+
+    assert store.write(write) == [text] * 5
 
 
 def test_a_statement_larger_than_all_buffers_on_its_way_is_sent(store: Store) -> None:

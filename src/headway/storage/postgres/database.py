@@ -25,9 +25,10 @@ from headway.storage.postgres.connection import (
     refuse_shared_sessions,
     said,
 )
-from headway.storage.postgres.listener import Listener
+from headway.storage.postgres.messenger import Messenger
 from headway.storage.postgres.session import PostgresSession
 from headway.storage.postgres.statements import PACKAGE
+from headway.storage.postgres.sweeper import Sweeper
 from headway.storage.store import Clock
 from headway.storage.transaction import Transaction
 
@@ -71,7 +72,8 @@ class PostgresDatabase:
         self._name = secrets.token_hex(8)
         self._readers: queue.SimpleQueue[RawConnection] = queue.SimpleQueue()
         self._places = threading.BoundedSemaphore(MOST_READERS)
-        self._listener: Listener | None = None
+        self._messenger: Messenger | None = None
+        self._sweeper: Sweeper | None = None
 
     def migrate(self, to: int | None = None) -> list[str]:
         """Bring the schema up to date; each step is a transaction, so two processes may try."""
@@ -105,7 +107,12 @@ class PostgresDatabase:
     def session(self) -> PostgresSession:
         """A connection for writing."""
         with _reached():
-            return PostgresSession(self.url, self.clock, self._name)
+            return PostgresSession(self.url, self.clock, self._name, self._committed)
+
+    def _committed(self, wakes: set[str]) -> None:
+        if self._messenger is not None and self._sweeper is not None:
+            self._messenger.send(wakes)
+            self._sweeper.poke()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -147,13 +154,19 @@ class PostgresDatabase:
     def listen(self, tell: Callable[[set[str]], None]) -> Callable[[], None]:
         """Pass on wake-ups from other processes."""
         with _reached():
-            self._listener = Listener(self.url, self._name, tell)
-        return self._listener.stop
+            self._messenger = Messenger(self.url, self._name, tell)
+        self._sweeper = Sweeper(self.url)
+        return self._stop_threads
+
+    def _stop_threads(self) -> None:
+        for one in (self._messenger, self._sweeper):
+            if one is not None:
+                one.stop()
 
     @property
     def deaf_s(self) -> float:
         """For how long wake-ups from other processes have not been heard."""
-        return self._listener.deaf_s if self._listener else 0.0
+        return self._messenger.deaf_s if self._messenger else 0.0
 
     def backup(self, target: Path, progress: Callable[[int, int], None]) -> None:
         """Refused: PostgreSQL has its own tools."""

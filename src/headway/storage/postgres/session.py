@@ -3,6 +3,7 @@
 import contextlib
 import secrets
 import time
+from collections.abc import Callable
 from datetime import datetime
 
 import psycopg
@@ -11,7 +12,6 @@ from headway.domain import errors, moments
 from headway.storage.postgres.clock import SharedClock
 from headway.storage.postgres.connection import (
     BESIDE,
-    CHANNEL,
     LONGEST_PAUSE_S,
     LOST,
     SHORTEST_PAUSE_S,
@@ -41,7 +41,6 @@ _NOTE = """
 INSERT INTO writers (name, commits) VALUES (:name, :commits)
 ON CONFLICT (name) DO UPDATE SET commits = excluded.commits, at = excluded.at
 """
-_NOTIFY = "SELECT pg_notify(:channel, :message)"
 _FORGET_THE_DEAD = b"DELETE FROM writers WHERE at < now() - interval '1 day'"
 
 
@@ -53,12 +52,14 @@ class PostgresSession:
     answer with it, the number tells whether the commit took place.
     """
 
-    def __init__(self, url: str, clock: Clock, sender: str) -> None:
+    def __init__(
+        self, url: str, clock: Clock, process: str, committed: Callable[[set[str]], None]
+    ) -> None:
         self._url = url
         self._clock = clock
-        self._sender = sender
+        self._committed = committed
         self._read_clock_at = 0.0
-        self._name = f"{sender}-{secrets.token_hex(4)}"
+        self._name = f"{process}-{secrets.token_hex(4)}"
         self._commits = 0
         self._open()
         self._raw.execute(_FORGET_THE_DEAD)
@@ -140,9 +141,6 @@ class PostgresSession:
         wrote = self._connection.wrote
         if wrote:
             self._connection.put(_NOTE, {"name": self._name, "commits": self._commits})
-        if wakes:
-            message = " ".join([self._sender, *sorted(wakes)])
-            self._connection.put(_NOTIFY, {"channel": CHANNEL, "message": message})
         self._connection.send(b"COMMIT")
         try:
             self._connection.flush()
@@ -152,6 +150,8 @@ class PostgresSession:
             # An answer that came says that nothing was kept; only one that was lost leaves doubt.
             if not (self._raw.closed and wrote and self._was_kept()):
                 raise
+        if wrote or wakes:
+            self._committed(wakes)
 
     def _was_kept(self) -> bool:
         """Whether the last commit took place; known once its transaction is over."""

@@ -1,0 +1,141 @@
+"""Wake-ups on PostgreSQL: who is told of a commit, and what the connection for it survives."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from tests.helpers import MovableClock
+from tests.storage.test_postgres import end_every_connection
+
+from headway.storage.postgres import messenger
+from headway.storage.postgres.connection import RawConnection, connect
+from headway.storage.postgres.database import PostgresDatabase
+from headway.storage.store import Store
+from headway.storage.transaction import EVENTS, READY
+
+PATIENCE_S = 30
+
+
+@pytest.fixture
+def url(empty_postgres: str) -> str:
+    """Only PostgreSQL."""
+    return empty_postgres
+
+
+@pytest.fixture
+def other(store: Store, url: str, clock: MovableClock) -> Iterator[Store]:
+    """The same database, opened as another process would."""
+    with contextlib.closing(Store(PostgresDatabase(url, clock))) as opened:
+        yield opened
+
+
+def test_a_process_that_ends_at_once_has_told_the_others(store: Store, other: Store) -> None:
+    woken = threading.Event()
+    store.wakeups.listen(READY, woken.set)
+    other.write(lambda tx: tx.wake(READY))
+    other.close()
+    assert woken.wait(PATIENCE_S)
+
+
+def test_many_commits_are_told_with_few_messages(
+    store: Store, other: Store, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messenger, "SEND_EVERY_S", PATIENCE_S)
+    heard: list[set[str]] = []
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("LISTEN headway")
+        for _ in range(50):
+            other.write(lambda tx: tx.wake(READY))
+        other.write(lambda tx: tx.wake(EVENTS))
+        other.close()
+        connection.execute("NOTIFY headway, 'the end'")
+        for note in connection.notifies(timeout=PATIENCE_S):
+            if note.payload == "the end":
+                break
+            heard.append(set(note.payload.split()[1:]))
+    assert heard[-1] >= {EVENTS}
+    assert set().union(*heard) == {READY, EVENTS}
+    assert len(heard) <= 2  # the first at once, the rest together
+
+
+def test_what_was_to_be_told_while_the_connection_was_gone_is_told_later(
+    store: Store, other: Store, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused, may_connect = threading.Event(), threading.Event()
+
+    def refuse(url: str) -> RawConnection:
+        if not may_connect.is_set():
+            refused.set()
+            raise psycopg.OperationalError("no")
+        return connect(url)
+
+    monkeypatch.setattr(messenger, "connect", refuse)
+    end_every_connection(url)
+    assert refused.wait(PATIENCE_S)
+    other.write(lambda tx: tx.wake(READY))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("LISTEN headway")
+        may_connect.set()
+        heard = next(connection.notifies(timeout=PATIENCE_S))
+    assert heard.payload.split()[1:] == [READY]
+
+
+def test_a_messenger_that_was_cut_off_tells_everybody_to_look(
+    store: Store, empty_postgres: str
+) -> None:
+    woken = threading.Event()
+    store.wakeups.listen(EVENTS, woken.set)
+    end_every_connection(empty_postgres)
+    assert woken.wait(PATIENCE_S)
+
+
+def test_a_messenger_that_was_cut_off_listens_again(
+    store: Store, empty_postgres: str, clock: MovableClock
+) -> None:
+    back, woken = threading.Event(), threading.Event()
+    store.wakeups.listen(EVENTS, back.set)
+    end_every_connection(empty_postgres)
+    assert back.wait(PATIENCE_S)
+    other = Store(PostgresDatabase(empty_postgres, clock))
+    store.wakeups.listen(READY, woken.set)
+    other.write(lambda tx: tx.wake(READY))
+    assert woken.wait(PATIENCE_S)
+    other.close()
+
+
+@pytest.mark.parametrize("message", ["", " ", "\u2603", "nobody knows"])
+def test_a_messenger_outlives_whatever_anybody_sends(
+    store: Store, empty_postgres: str, message: str
+) -> None:
+    woken = threading.Event()
+    store.wakeups.listen(READY, woken.set)
+    with psycopg.connect(empty_postgres, autocommit=True) as connection:
+        connection.execute("SELECT pg_notify('headway', %s)", [message])
+        connection.execute("SELECT pg_notify('headway', 'other ready')")
+    assert woken.wait(PATIENCE_S)
+    assert store.database.deaf_s == 0
+
+
+def test_a_messenger_that_is_refused_goes_on_trying_and_says_for_how_long(
+    store: Store, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused, may_listen, back = threading.Event(), threading.Event(), threading.Event()
+
+    def refuse(url: str) -> RawConnection:
+        if not may_listen.is_set():
+            refused.set()
+            raise psycopg.errors.ReadOnlySqlTransaction("cannot execute LISTEN during recovery")
+        return connect(url)
+
+    monkeypatch.setattr(messenger, "connect", refuse)
+    store.wakeups.listen(EVENTS, back.set)
+    end_every_connection(empty_postgres)
+    assert refused.wait(PATIENCE_S)
+    refused.clear()
+    assert refused.wait(PATIENCE_S)
+    assert store.database.deaf_s > 0
+    may_listen.set()
+    assert back.wait(PATIENCE_S)
+    assert store.database.deaf_s == 0
