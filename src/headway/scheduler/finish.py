@@ -15,7 +15,7 @@ from headway.scheduler.endings import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, records
 from headway.storage.events import Chronicle
-from headway.storage.records import JobRecord, LeasedRecord
+from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
 
 LEASE_EXPIRED = "lease expired"
@@ -43,8 +43,10 @@ def finish(
     wanted = {report.lease_id: report for report in reports}
     found = jobs.take_from_leases(tx, wanted, worker_id)
     chronicle = Chronicle(tx)
-    _observe(scheduler, tx, found)
-    ended = [_ended(record, wanted[str(record.run_id)].outcome) for record in found]
+    _observe(scheduler, tx, [record for record, _ in found])
+    ended = [
+        _ended(record, wanted[str(record.run_id)].outcome, progress) for record, progress in found
+    ]
     close_runs(tx, [(one, wanted[str(one.run_id)].outcome) for one in ended], LeaseState.RELEASED)
     settle.settle(scheduler, tx, chronicle, ended=ended)
     chronicle.write()
@@ -126,7 +128,7 @@ def report_hash(outcome: Outcome) -> str | None:
 PLAIN_SUCCESS = Outcome(status=RunStatus.COMPLETED)
 
 
-def _ended(record: LeasedRecord, outcome: Outcome) -> Ended:
+def _ended(record: JobRecord, outcome: Outcome, progress: str | None) -> Ended:
     return Ended(
         record=record,
         status=status_of(record, outcome),
@@ -135,7 +137,7 @@ def _ended(record: LeasedRecord, outcome: Outcome) -> Ended:
         error=outcome.error,
         exit_code=outcome.exit_code,
         artifacts=outcome.artifacts,
-        progress=record.live_progress,
+        progress=progress,
         retry=outcome.retry,
     )
 
@@ -179,7 +181,7 @@ def abandon(
 ) -> list[Ended]:
     """End runs whose worker is gone or late. The lease is consumed here too: it happens once."""
     found = jobs.take_from_leases(tx, [row["lease_id"] for row in leases])
-    ended = [_ended(record, outcome) for record in found]
+    ended = [_ended(record, outcome, progress) for record, progress in found]
     close_runs(tx, [(one, outcome) for one in ended], LeaseState.EXPIRED)
     settle.settle(scheduler, tx, chronicle, ended=ended)
     return ended

@@ -19,7 +19,7 @@ from headway.domain.jobs import (
 )
 from headway.domain.states import JobStatus
 from headway.storage import codec, records
-from headway.storage.records import JobRecord, LeasedRecord
+from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
 
 
@@ -125,15 +125,20 @@ def read(tx: Transaction, numbers: Collection[int]) -> list[JobRecord]:
 
 def take_from_leases(
     tx: Transaction, lease_ids: Collection[str], worker_id: str | None = None
-) -> list[LeasedRecord]:
-    """The jobs that run under these leases, which are over from here on; a lost one has no job."""
-    found = tx.values(
-        LeasedRecord, "leased_jobs", lease_ids=records.listed(lease_ids), worker_id=worker_id
-    )
+) -> list[tuple[JobRecord, str | None]]:
+    """The jobs that run under these leases, which are over from here on, and how far each came.
+
+    A lease that was lost has no job.
+    """
+    listed = records.listed(lease_ids)
+    tx.expect("jobs_of_runs", run_ids=listed)
+    over = tx.rows("end_leases", lease_ids=listed, worker_id=worker_id)
+    if not over:
+        return []
+    progress = {row["job_number"]: row["progress"] for row in over}
+    found = tx.values(JobRecord, "jobs_of_runs", run_ids=listed)
     found.sort(key=lambda record: record.number)
-    if found:
-        tx.put("remove_leases", numbers=records.listed(one.number for one in found))
-    return found
+    return [(one, progress[one.number]) for one in found if one.number in progress]
 
 
 def read_one(tx: Transaction, reference: str | int) -> JobRecord:

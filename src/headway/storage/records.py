@@ -91,12 +91,6 @@ class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
     phase: int
 
 
-class LeasedRecord(JobRecord, frozen=True, kw_only=True, array_like=True):
-    """A running job with what its lease knows of it."""
-
-    live_progress: str | None
-
-
 def lane(row: Row) -> Lane:
     """A row of `lanes` as a value."""
     return Lane(

@@ -155,10 +155,11 @@ UPDATE jobs SET waited_on = :waited_on WHERE number = :number;
 UPDATE jobs SET limited_since = :since, waited_on = :waited_on WHERE number = :number;
 
 -- name: start_jobs
--- These jobs run: a JSON object of run ids by job number.
-UPDATE jobs SET status = 'RUNNING', worker_id = :worker_id, run_id = r.value, started_at = :started_at,
+-- These jobs run: a JSON object of run ids by job number. With a join to it, PostgreSQL may read every job.
+UPDATE jobs SET status = 'RUNNING', worker_id = :worker_id, started_at = :started_at,
+    run_id = (SELECT CAST(:run_ids AS jsonb)) ->> CAST(number AS text),
     claim_expires_at = NULL, wait_kind = NULL, wait_detail = NULL, limited_since = NULL
-FROM json_each_text(CAST(:run_ids AS json)) r WHERE jobs.number = CAST(r.key AS bigint);
+WHERE number = ANY (ARRAY (SELECT CAST(key AS bigint) FROM jsonb_object_keys(CAST(:run_ids AS jsonb)) key));
 
 -- name: claim_job
 -- A worker took the job and has not started it.

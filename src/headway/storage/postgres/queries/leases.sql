@@ -5,17 +5,12 @@ SELECT run_id, number, lane_id, worker_id, CAST(:ttl_ms AS bigint), started_at, 
     CAST(:deadline AS bigint)
 FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[]));
 
--- name: leased_jobs
--- The jobs that run under these leases, of one worker or of all: no row means that a lease was lost.
--- Whoever else is about to end one of them is waited for.
-SELECT j.{jobs}, le.progress AS live_progress FROM leases le JOIN jobs j ON j.number = le.job_number
-WHERE le.lease_id = ANY (CAST(:lease_ids AS text[]))
-AND le.worker_id = coalesce(CAST(:worker_id AS text), le.worker_id)
-FOR UPDATE OF le;
-
--- name: remove_leases
--- Some jobs run no more.
-DELETE FROM leases WHERE job_number = ANY (CAST(:numbers AS bigint[]));
+-- name: end_leases
+-- These leases, of one worker or of all, are over: one without a row was lost. Whoever else is about to
+-- end one of them is waited for.
+DELETE FROM leases WHERE lease_id = ANY (CAST(:lease_ids AS text[]))
+AND worker_id = coalesce(CAST(:worker_id AS text), worker_id)
+RETURNING job_number, progress;
 
 -- name: leases_by_id
 -- Some live leases.

@@ -4,6 +4,11 @@ INSERT INTO runs (run_id, job_number, attempt, generation, payload_id, worker_id
 SELECT run_id, number, attempt, generation, payload_id, worker_id, 'ACTIVE', :ttl_ms, started_at
 FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[]));
 
+-- name: jobs_of_runs
+-- The jobs that these runs are of. With a join, PostgreSQL may read every run.
+SELECT {jobs} FROM jobs WHERE number = ANY (ARRAY (
+    SELECT job_number FROM runs WHERE run_id = ANY (CAST(:run_ids AS text[]))));
+
 -- name: close_runs
 -- These runs end in the same way, once. With a join to what is given, PostgreSQL may read every run.
 UPDATE runs SET status = :run_status, finished_at = :finished_at, exit_code = :exit_code, error = :error,

@@ -4,15 +4,11 @@ INSERT INTO leases (lease_id, job_number, lane_id, worker_id, ttl_ms, granted_at
 SELECT run_id, number, lane_id, worker_id, :ttl_ms, started_at, :expires_at, :deadline
 FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers));
 
--- name: leased_jobs
--- The jobs that run under these leases, of one worker or of all: no row means that a lease was lost.
-SELECT j.{jobs}, le.progress AS live_progress FROM leases le JOIN jobs j ON j.number = le.job_number
-WHERE le.lease_id IN (SELECT value FROM json_each(:lease_ids))
-AND le.worker_id = coalesce(:worker_id, le.worker_id);
-
--- name: remove_leases
--- Some jobs run no more.
-DELETE FROM leases WHERE job_number IN (SELECT value FROM json_each(:numbers));
+-- name: end_leases
+-- These leases, of one worker or of all, are over: one without a row was lost.
+DELETE FROM leases WHERE lease_id IN (SELECT value FROM json_each(:lease_ids))
+AND worker_id = coalesce(:worker_id, worker_id)
+RETURNING job_number, progress;
 
 -- name: leases_by_id
 -- Some live leases.

@@ -4,6 +4,11 @@ INSERT INTO runs (run_id, job_number, attempt, generation, payload_id, worker_id
 SELECT run_id, number, attempt, generation, payload_id, worker_id, 'ACTIVE', :ttl_ms, started_at
 FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers));
 
+-- name: jobs_of_runs
+-- The jobs that these runs are of.
+SELECT {jobs} FROM jobs WHERE number IN (
+    SELECT job_number FROM runs WHERE run_id IN (SELECT value FROM json_each(:run_ids)));
+
 -- name: close_runs
 -- These runs end in the same way, once.
 UPDATE runs SET status = :run_status, finished_at = :finished_at, exit_code = :exit_code, error = :error,
