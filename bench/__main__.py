@@ -168,9 +168,11 @@ def _peers(shrink: int, db: str | None) -> None:
 
 
 def _postgres_peers(shrink: int, db: str) -> None:
-    with postgres_peers.installed() as peers:
+    with postgres_peers.installed() as peers, postgres_peers.oban() as oban:
         slow = peers.drain(postgres_peers.PROCRASTINATE, db, 3000 // shrink, 100)
         _say("Procrastinate, 100 at once", f"{slow:,.0f}/s")
+        if oban is None:
+            _say("Oban is measured with", "Python 3.12")
         for slots in (100, 1000):  # side by side in time, for the machine may be busy
             count = 30_000 // shrink
             bounded = peers.drain(postgres_peers.PGQUEUER, db, count, slots // 2, slots)
@@ -179,6 +181,10 @@ def _postgres_peers(shrink: int, db: str) -> None:
             _say(f"PgQueuer, batches of {slots // 2}, {slots} at once", f"{bounded:,.0f}/s")
             _say(f"PgQueuer, batches of {slots}, any number at once", f"{unbounded:,.0f}/s")
             against = f"{ours / bounded:.2f}x and {ours / unbounded:.2f}x PgQueuer"
+            if oban is not None:
+                other = oban.drain(postgres_peers.OBAN, db, 10_000 // shrink, slots)
+                _say(f"Oban, {slots} at once", f"{other:,.0f}/s")
+                against += f", {ours / other:.1f}x Oban"
             ratio = f"{against}, {ours / slow:.1f}x Procrastinate"
             _say(f"Headway, {slots} slots", f"{ours:,.0f}/s", ratio)
 

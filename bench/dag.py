@@ -5,7 +5,7 @@ import time
 import msgspec
 
 from bench.bed import bed, working
-from bench.drain import wait_for
+from bench.drain import wait_here
 from headway.domain.requests import BatchJobRequest
 from headway.scheduler import submit
 
@@ -66,5 +66,5 @@ def drain(requests: list[BatchJobRequest], db: str | None = None) -> tuple[float
         submitted = time.perf_counter() - began
         began = time.perf_counter()
         with working(scheduler, 400):
-            wait_for(scheduler, len(requests))
+            wait_here(scheduler, len(requests))
             return submitted, len(requests) / (time.perf_counter() - began)

@@ -36,12 +36,19 @@ def wait_for(scheduler: Scheduler, count: int) -> None:
         time.sleep(0.05)
 
 
+def wait_here(scheduler: Scheduler, count: int) -> None:
+    """Wait until so many jobs of this process have ended: it need not ask before the last one."""
+    while sum(map(sum, scheduler.seen.run_time.counts.values())) < count:
+        time.sleep(0.02)
+    wait_for(scheduler, count)
+
+
 def drain(count: int, slots: int, db: str | None = None) -> tuple[float, float]:
     """Jobs a second, and CPU microseconds a job."""
     with bed(db) as scheduler:
         fill(scheduler, count)
         before, cpu = time.perf_counter(), time.process_time()
         with working(scheduler, slots):
-            wait_for(scheduler, count)
+            wait_here(scheduler, count)
             seconds, used = time.perf_counter() - before, time.process_time() - cpu
     return count / seconds, used / count * 1e6

@@ -1,9 +1,9 @@
-"""Peers in an environment of their own: Procrastinate and PgQueuer, draining no-op jobs."""
+"""Peers in environments of their own: Procrastinate, PgQueuer and Oban, draining no-op jobs."""
 
+import shutil
 import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +11,9 @@ from pathlib import Path
 from bench import postgres
 
 PACKAGES = ("procrastinate", "pgqueuer", "asyncpg", "psycopg[binary,pool]")
+OBAN_PACKAGES = ("oban", "psycopg[binary,pool]")
+OBAN_PYTHONS = (sys.executable, "python3.14", "python3.13", "python3.12")
+"""Where a Python is looked for that is new enough for Oban: 3.12."""
 
 PROCRASTINATE = """
 import asyncio, sys, time
@@ -65,9 +68,41 @@ async def main(url, count, batch, most=None):
 asyncio.run(main(sys.argv[1], *map(int, sys.argv[2:])))
 """
 
+OBAN = """
+import asyncio, sys, time
+from oban import Oban, worker
+from oban.schema import install
+
+@worker()
+class Noop:
+    async def process(self, job):
+        pass
+
+async def main(url, count, most):
+    pool = await Oban.create_pool(dsn=url, max_size=20)
+    await install(pool)
+    client = Oban(pool=pool)
+    for start in range(0, count, 1000):
+        await client.enqueue_many(*[Noop.new({}) for _ in range(min(1000, count - start))])
+    began = time.perf_counter()
+    async with Oban(pool=pool, queues={"default": most}):
+        while await left(pool):
+            await asyncio.sleep(0.05)
+        print(count / (time.perf_counter() - began))
+    await pool.close()
+
+async def left(pool):
+    async with pool.connection() as connection:
+        cursor = await connection.execute(
+            "SELECT 1 FROM oban_jobs WHERE state <> 'completed' LIMIT 1")
+        return await cursor.fetchone()
+
+asyncio.run(main(sys.argv[1], *map(int, sys.argv[2:])))
+"""
+
 
 class Peers:
-    """An environment with the peers in it."""
+    """An environment with peers in it."""
 
     def __init__(self, python: Path) -> None:
         self._python = python
@@ -87,10 +122,32 @@ class Peers:
 
 @contextmanager
 def installed() -> Iterator[Peers]:
-    """Make the environment; the packages are fetched."""
+    """Procrastinate and PgQueuer; the packages are fetched."""
+    with _environment(sys.executable, PACKAGES) as peers:
+        yield peers
+
+
+@contextmanager
+def oban() -> Iterator[Peers | None]:
+    """Oban, if there is a Python that is new enough for it."""
+    found = next((one for one in map(shutil.which, OBAN_PYTHONS) if one and _is_new(one)), None)
+    if found is None:
+        yield None
+        return
+    with _environment(found, OBAN_PACKAGES) as peers:
+        yield peers
+
+
+def _is_new(python: str) -> bool:
+    check = [python, "-c", "import sys, ensurepip; sys.exit(sys.version_info < (3, 12))"]
+    return subprocess.run(check, capture_output=True).returncode == 0
+
+
+@contextmanager
+def _environment(python: str, packages: tuple[str, ...]) -> Iterator[Peers]:
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as folder:
-        venv.create(folder, with_pip=True)
-        python = Path(folder) / "bin" / "python"
-        install = [str(python), "-m", "pip", "install", "-q", *PACKAGES]
+        subprocess.run([python, "-m", "venv", folder], check=True, stdout=sys.stderr)
+        own = Path(folder) / "bin" / "python"
+        install = [str(own), "-m", "pip", "install", "-q", *packages]
         subprocess.run(install, check=True, stdout=sys.stderr)
-        yield Peers(python)
+        yield Peers(own)

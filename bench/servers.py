@@ -10,7 +10,7 @@ import psycopg
 
 from bench import far
 from bench.bed import bed, working
-from bench.drain import ended, fill, wait_for
+from bench.drain import fill, wait_for, wait_here
 from headway.storage.transaction import READY, Transaction
 
 
@@ -58,10 +58,9 @@ def drain_beside_the_dead(count: int, dead: int, db: str) -> float:
             connection.execute("VACUUM ANALYZE")  # they ended long ago
             connection.execute("CHECKPOINT")
         fill(scheduler, count - 1)
-        before = ended(scheduler)
         began = time.perf_counter()
         with working(scheduler, 400):
-            wait_for(scheduler, before + count)
+            wait_here(scheduler, count)
         return count / (time.perf_counter() - began)
 
 
