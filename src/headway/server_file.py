@@ -12,11 +12,13 @@ NAME = "server.json"
 
 
 class Running(msgspec.Struct, frozen=True):
-    """A server that is there."""
+    """A server that is there, or was."""
 
     pid: int
     start_time: str
     url: str
+    elsewhere: bool = False
+    """Whether its database is not in the data directory."""
 
 
 class ServerFile:
@@ -27,18 +29,27 @@ class ServerFile:
 
     def running(self) -> Running | None:
         """The server, if its process still lives."""
+        found = self._read()
+        return found if found is not None and _lives(found) else None
+
+    def killed(self) -> Running | None:
+        """The server that could not remove the file when its process ended."""
+        found = self._read()
+        return None if found is None or _lives(found) else found
+
+    def _read(self) -> Running | None:
         try:
-            found = msgspec.json.decode(self._path.read_bytes(), type=Running)
+            return msgspec.json.decode(self._path.read_bytes(), type=Running)
         except (OSError, msgspec.DecodeError):
             return None
-        return found if process_groups.is_running(found.pid, found.start_time) else None
 
-    def claim(self, url: str) -> Running | None:
+    def claim(self, url: str, *, elsewhere: bool) -> Running | None:
         """Write it for this process; answers the server that has it already, if one does."""
         other = self.running()
         if other is not None and other.pid != os.getpid():
             return other
-        me = Running(os.getpid(), process_groups.start_time(os.getpid()) or "", url)
+        pid = os.getpid()
+        me = Running(pid, process_groups.start_time(pid) or "", url, elsewhere=elsewhere)
         temporary = self._path.with_suffix(f".{os.getpid()}")
         temporary.write_bytes(msgspec.json.encode(me))
         temporary.replace(self._path)
@@ -50,3 +61,7 @@ class ServerFile:
         if found is not None and found.pid == os.getpid():
             with contextlib.suppress(OSError):
                 self._path.unlink()
+
+
+def _lives(server: Running) -> bool:
+    return process_groups.is_running(server.pid, server.start_time)

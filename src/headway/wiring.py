@@ -163,7 +163,14 @@ def server_url(settings: Settings) -> str | None:
     """The server that is configured, or runs on this data directory."""
     if settings.url or settings.db:
         return settings.url
-    running = ServerFile(settings.data_dir).running()
+    file = ServerFile(settings.data_dir)
+    killed = file.killed()
+    if killed is not None and killed.elsewhere:
+        raise errors.Unavailable(
+            f"the server of {settings.data_dir.absolute()} is gone, and its database is elsewhere;"
+            " start it again, or name the database: --db URL"
+        )
+    running = file.running()
     return running.url if running else None
 
 

@@ -52,3 +52,19 @@ def test_a_pooler_that_shares_sessions_is_refused(
 ) -> None:
     told = cli.call(*command, "--db", pooled, code=1)
     assert "pool_mode = session" in told.stdout + told.stderr
+
+
+@pytest.mark.parametrize("command", [("jobs", "list"), ("submit", "work")])
+def test_when_its_server_was_killed_nothing_is_looked_up_or_stored_in_another_place(
+    cli: Cli, empty_postgres: str, command: tuple[str, ...]
+) -> None:
+    with cli.start("serve", "--port", "0", "--json", "--db", empty_postgres) as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        cli.call(*command)
+        server.kill()
+    told = cli.error(*command, code=1)
+    assert "is gone, and its database is elsewhere" in told
+    assert "--db URL" in told
+    assert not (cli.folder / ".headway" / "headway.db").exists()
+    cli.call(*command, "--db", empty_postgres)

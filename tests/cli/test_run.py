@@ -92,6 +92,21 @@ def test_every_command_knows_that_the_server_was_killed(cli: Cli) -> None:
     assert f"It does not go on: {gone}" in cli.text("jobs", "cancel", "1", "--force")
 
 
+def test_while_another_server_works_it_recovers_what_a_killed_one_ran(cli: Cli) -> None:
+    with cli.start("serve", "--port", "0", "--json") as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        cli.call("submit", "command", "--", "sleep", "600")
+        _until(cli, "running", "jobs", "status", "1")
+        with cli.start("serve", "--port", "0", "--json") as other:
+            assert other.stdout is not None
+            other.stdout.readline()
+            server.kill()
+            server.wait()
+            gone = "the server that ran it is gone; another server recovers the job"
+            assert f"Job 1: {gone} when its lease ends" in cli.text("workers", "list")
+
+
 def test_ctrl_c_ends_the_command(cli: Cli) -> None:
     with cli.start("run", "--", "sh", "-c", "echo ready; exec sleep 600") as process:
         assert process.stdout is not None

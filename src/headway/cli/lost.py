@@ -1,28 +1,45 @@
 """Jobs that seem to run, while the process that ran them is gone."""
 
+from collections.abc import Sequence
+
 from headway.cli.session import Session
 from headway.client import calls
 from headway.domain import states
 from headway.domain.jobs import Job
+from headway.domain.workers import Worker
 
-MEND = "start it again with `headway serve` and the job is recovered"
+RUN_BY_HAND = "run-"
+"""How the names of workers begin that `headway run` brings for its one job."""
 
 
-def workers(session: Session) -> set[str]:
-    """The servers that are gone, each by the name of its worker."""
-    found = session.send(calls.list_workers()).items
-    return {one.worker_id for one in found if one.built_in and not one.alive}
+def workers(session: Session) -> dict[str, str]:
+    """What became of each server that is gone, and what to do, by the name of its worker."""
+    return sentences(session.send(calls.list_workers()).items)
+
+
+def sentences(found: Sequence[Worker]) -> dict[str, str]:
+    """The same, from a list of workers."""
+    another = any(
+        one.built_in and one.alive and not one.worker_id.startswith(RUN_BY_HAND) for one in found
+    )
+    gone = [one.worker_id for one in found if one.built_in and not one.alive]
+    return {worker_id: _sentence(worker_id, another=another) for worker_id in gone}
 
 
 def reason(session: Session, job: Job) -> str | None:
     """Why a running job does not go on and what to do, if the process that ran it is gone."""
-    if job.status is not states.RUNNING or job.worker_id not in workers(session):
+    if job.status is not states.RUNNING or job.worker_id is None:
         return None
-    return sentence(job.worker_id)
+    return workers(session).get(job.worker_id)
 
 
-def sentence(worker_id: str) -> str:
-    """What became of a server, or of a `headway run`, and what to do."""
-    if worker_id.startswith("run-"):
-        return "the `headway run` that ran it is gone; `headway serve` recovers the job"
-    return f"the server that ran it is gone; {MEND}"
+def _sentence(worker_id: str, *, another: bool) -> str:
+    by_hand = worker_id.startswith(RUN_BY_HAND)
+    who = "the `headway run`" if by_hand else "the server"
+    if another:
+        mend = "another server recovers the job when its lease ends"
+    elif by_hand:
+        mend = "`headway serve` recovers the job"
+    else:
+        mend = "start it again with `headway serve` and the job is recovered"
+    return f"{who} that ran it is gone; {mend}"

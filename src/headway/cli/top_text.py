@@ -33,9 +33,9 @@ def head(status: SchedulerStatus) -> list[str]:
 
 def _lost(session: Session, status: SchedulerStatus) -> list[str]:
     """Jobs that count as running and do not go on."""
-    gone = lost.workers(session) if status.current_jobs else set()
+    gone = lost.workers(session) if status.current_jobs else {}
     return [
-        f"Job {one.number} does not go on: {lost.sentence(one.worker_id)}"
+        f"Job {one.number} does not go on: {gone[one.worker_id]}"
         for one in status.current_jobs
         if one.worker_id in gone
     ]

@@ -28,10 +28,11 @@ def list_workers(session: "Session") -> None:
         columns = [Column("WORKER", elastic=True), Column("STATE"), Column("SEEN"), Column("SLOTS")]
         columns += [Column(title, elastic=True) for title in ("QUEUES", "TYPES", "HOLDS")]
         session.screen.table(columns, [_row(session, worker) for worker in page.items])
+        gone = lost.sentences(page.items)
         for one in page.items:
-            if one.built_in and not one.alive and one.holds:
+            if one.worker_id in gone and one.holds:
                 held = ", ".join(session.number(job) for job in one.holds)
-                session.screen.line(f"Job {held}: {lost.sentence(one.worker_id)}")
+                session.screen.line(f"Job {held}: {gone[one.worker_id]}")
 
     session.show(page, render)
 

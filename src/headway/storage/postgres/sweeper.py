@@ -51,11 +51,12 @@ class Sweeper:
         """Stop, in the middle of a cleaning too."""
         self._stopped.set()
         self._written.set()
-        raw = self._raw
-        if raw is not None:
-            with contextlib.suppress(psycopg.Error):
-                raw.cancel_safe(timeout=1.0)
-        self._thread.join()
+        while self._thread.is_alive():
+            raw = self._raw
+            if raw is not None:
+                with contextlib.suppress(psycopg.Error):
+                    raw.cancel_safe(timeout=1.0)
+            self._thread.join(0.1)
 
     def _loop(self) -> None:
         while not self._stopped.is_set():
@@ -74,10 +75,16 @@ class Sweeper:
         if self._raw is None:
             self._raw = connect(self._url)
         for table, dead in self._raw.execute(_DEAD).fetchall():
+            if dead > MOST_DEAD[table] and time.monotonic() > self._rests_until.get(table, 0.0):
+                self._clean(self._raw, table)
+
+    def _clean(self, raw: RawConnection, table: str) -> None:
+        began = time.monotonic()
+        try:
+            raw.execute(CLEAN.format(table).encode())
+        finally:
             now = time.monotonic()
-            if dead > MOST_DEAD[table] and now > self._rests_until.get(table, 0.0):
-                self._raw.execute(CLEAN.format(table).encode())
-                self._rests_until[table] = now + REST * (time.monotonic() - now)
+            self._rests_until[table] = now + REST * (now - began)
 
     def _let_go(self) -> None:
         if self._raw is not None:
