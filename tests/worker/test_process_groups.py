@@ -29,6 +29,9 @@ def spawn() -> Iterator[Spawn]:
         if mark is not None:
             env["HEADWAY_RUN_ID"] = mark
         spawned.append(subprocess.Popen(argv, start_new_session=True, env=env))
+        environment = Path(f"/proc/{spawned[-1].pid}/environ")
+        if mark is not None and environment.exists():  # it looks empty while a program is loaded
+            eventually(lambda: bool(environment.read_bytes()))
         return spawned[-1]
 
     yield start
