@@ -187,6 +187,11 @@ def _postgres_peers(shrink: int, db: str) -> None:
                 against += f", {ours / other:.1f}x Oban"
             ratio = f"{against}, {ours / slow:.1f}x Procrastinate"
             _say(f"Headway, {slots} slots", f"{ours:,.0f}/s", ratio)
+        many = 150_000 // shrink  # what the first of them leave behind is in the way of the last
+        bounded = peers.drain(postgres_peers.PGQUEUER, db, many, 50, 100)
+        ours, _ = drain.drain(many, 100, db)
+        _say(f"PgQueuer, {many:,} jobs, 100 at once", f"{bounded:,.0f}/s")
+        _say(f"Headway, {many:,} jobs, 100 slots", f"{ours:,.0f}/s", f"{ours / bounded:.2f}x")
 
 
 SECTIONS: dict[str, Callable[[int, str | None], None]] = {
