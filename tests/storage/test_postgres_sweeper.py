@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import Guest
 
 from headway.storage.postgres import sweeper
+from headway.storage.postgres.connection import RawConnection
 from headway.storage.postgres.sweeper import Sweeper
 from headway.storage.store import Store
 
@@ -93,6 +94,34 @@ def test_who_does_not_own_the_tables_leaves_them_alone(
         strange.poke()
         assert looked.wait(PATIENCE_S)
     assert times_cleaned(url) == before
+
+
+def test_a_cleaning_in_vain_is_not_soon_tried_again(
+    store: Store, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeper, "LOOK_EVERY_S", 0.0)
+    leave_dead_leases(url)
+    looked, look = threading.Semaphore(0), Sweeper._sweep
+
+    def look_and_tell(self: Sweeper) -> None:
+        look(self)
+        looked.release()
+
+    monkeypatch.setattr(Sweeper, "_sweep", look_and_tell)
+    cleaned: list[str] = []
+    clean = Sweeper._clean
+
+    def note(self: Sweeper, raw: RawConnection, table: str, dead: int) -> None:
+        cleaned.append(table)
+        clean(self, raw, table, dead)
+
+    monkeypatch.setattr(Sweeper, "_clean", note)
+    with psycopg.connect(url) as somebody, contextlib.closing(_Running(url)) as running:
+        somebody.execute("LOCK TABLE leases IN SHARE UPDATE EXCLUSIVE MODE")
+        for _ in range(3):
+            running.poke()
+            assert looked.acquire(timeout=PATIENCE_S)
+    assert cleaned == ["leases"]
 
 
 def test_a_cleaning_that_takes_long_is_given_up_at_the_end(

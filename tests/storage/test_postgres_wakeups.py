@@ -1,11 +1,14 @@
 """Wake-ups on PostgreSQL: who is told of a commit, and what the connection for it survives."""
 
 import contextlib
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
 import psycopg
 import pytest
+from tests.conftest import Guest
 from tests.helpers import MovableClock
 from tests.storage.test_postgres import end_every_connection
 
@@ -58,6 +61,54 @@ def test_many_commits_are_told_with_few_messages(
     assert heard[-1] >= {EVENTS}
     assert set().union(*heard) == {READY, EVENTS}
     assert len(heard) <= 2  # the first at once, the rest together
+
+
+def test_a_program_that_ends_without_closing_anything_has_told_the_others(
+    store: Store, url: str
+) -> None:
+    woken = threading.Event()
+    store.wakeups.listen(READY, woken.set)
+    program = (
+        "from headway.clock import SystemClock\n"
+        "from headway.storage.postgres.database import PostgresDatabase\n"
+        "from headway.storage.store import Store\n"
+        f"Store(PostgresDatabase({url!r}, SystemClock())).write(lambda tx: tx.wake('{READY}'))"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=PATIENCE_S)
+    assert woken.wait(PATIENCE_S)
+
+
+def test_one_who_may_not_tell_goes_on_listening_and_stops_at_once(
+    store: Store, url: str, guest: Guest, clock: MovableClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    guest.admin("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {guest}")
+    guest.admin("REVOKE EXECUTE ON FUNCTION pg_notify FROM PUBLIC")
+    woken = threading.Event()
+    try:
+        with contextlib.closing(Store(PostgresDatabase(guest.url, clock))) as silent:
+            silent.wakeups.listen(READY, woken.set)
+            silent.write(lambda tx: tx.wake(EVENTS))
+            store.write(lambda tx: tx.wake(READY))
+            assert woken.wait(PATIENCE_S)
+            assert silent.database.deaf_s == 0
+    finally:
+        guest.admin("GRANT EXECUTE ON FUNCTION pg_notify TO PUBLIC")
+    told = [line for line in caplog.messages if "other servers cannot be woken" in line]
+    assert len(told) == 1
+
+
+def test_a_server_that_hangs_is_not_waited_for_at_the_end(
+    url: str, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messenger, "_SETTINGS", b"SELECT 'no time limit'")
+    monkeypatch.setattr(messenger, "_NOTIFY", b"SELECT pg_sleep(600), $1::text, $2::text")
+    monkeypatch.setattr(messenger, "LONGEST_STOP_S", 0.1)
+    one = messenger.Messenger(url, "one", lambda topics: None)
+    one.send({READY})
+    one.stop()
+    assert one._thread.is_alive()
+    end_every_connection(url)
+    one._thread.join(PATIENCE_S)
 
 
 def test_what_was_to_be_told_while_the_connection_was_gone_is_told_later(

@@ -106,6 +106,14 @@ def test_a_lease_is_consumed_once(scheduler: Scheduler) -> None:
     assert job(scheduler, started[0].number).status is JobStatus.SUCCEEDED
 
 
+def test_a_job_whose_run_was_lost_ends_with_its_lease(scheduler: Scheduler) -> None:
+    submit(scheduler)
+    (held,) = claim(scheduler)
+    scheduler.store.write(lambda tx: tx.select("DELETE FROM runs RETURNING 1 AS one", {}))
+    finish(scheduler, held)
+    assert job(scheduler, held.number).status is JobStatus.SUCCEEDED
+
+
 def test_the_same_request_makes_one_job(scheduler: Scheduler) -> None:
     first = submit(scheduler, idempotency_key="k", params={"a": 1})
     assert submit(scheduler, idempotency_key="k", params={"a": 1}).number == first.number

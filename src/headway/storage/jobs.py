@@ -136,9 +136,10 @@ def take_from_leases(
     if not over:
         return []
     progress = {row["job_number"]: row["progress"] for row in over}
-    found = tx.values(JobRecord, "jobs_of_runs", run_ids=listed)
-    found.sort(key=lambda record: record.number)
-    return [(one, progress[one.number]) for one in found if one.number in progress]
+    found = {one.number: one for one in tx.values(JobRecord, "jobs_of_runs", run_ids=listed)}
+    if without_run := progress.keys() - found.keys():  # only a damaged store has them
+        found.update((one.number, one) for one in read(tx, without_run))
+    return [(found[number], progress[number]) for number in sorted(progress)]
 
 
 def read_one(tx: Transaction, reference: str | int) -> JobRecord:

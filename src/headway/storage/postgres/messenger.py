@@ -4,6 +4,7 @@ Whoever commits a `NOTIFY` keeps everybody else who does so waiting until the co
 those who write send theirs from here, after their commit, and many at once while there are many.
 """
 
+import atexit
 import logging
 import os
 import select
@@ -12,7 +13,7 @@ import time
 from collections.abc import Callable
 
 import psycopg
-from psycopg.pq import ExecStatus
+from psycopg.pq import ConnStatus, ExecStatus
 
 from headway.storage.postgres.connection import (
     CHANNEL,
@@ -26,10 +27,12 @@ from headway.storage.transaction import DELIVERIES, DUE, EVENTS, READY
 
 EVERY_TOPIC = frozenset({READY, DUE, EVENTS, DELIVERIES})
 SEND_EVERY_S = 0.01
+LONGEST_STOP_S = 5.0
 
 _NOTIFY = b"SELECT pg_notify($1, $2)"
-# What is told is on disk already, and whoever misses it looks by himself before long.
-_SETTINGS = b"SET synchronous_commit = off"
+# What is told is on disk already, and whoever misses it looks by himself before long. To tell, one
+# waits for every commit of this moment that carries a NOTIFY, anybody's, in any database.
+_SETTINGS = b"SET synchronous_commit = off; SET lock_timeout = '2s'; SET statement_timeout = '2s'"
 
 log = logging.getLogger("headway.storage")
 
@@ -45,11 +48,13 @@ class Messenger:
         self._deaf_since: float | None = None
         self._unsent: set[str] = set()
         self._send_from = 0.0
+        self._pause_s = SEND_EVERY_S
         self._door = threading.Lock()
         self._raw = self._connect()
         self._poke_reader, self._poke_writer = os.pipe()
         self._thread = threading.Thread(target=self._loop, name="headway-wakeups", daemon=True)
         self._thread.start()
+        atexit.register(self.stop)  # a program that submits and ends need not close anything
 
     def send(self, topics: set[str]) -> None:
         """Wake those in other processes who wait for these topics, in a moment."""
@@ -62,15 +67,17 @@ class Messenger:
                 os.write(self._poke_writer, b"x")
 
     def stop(self) -> None:
-        """Send what is left, stop listening and wait until the thread has ended."""
+        """Send what is left, and stop listening; a server that hangs is not waited for."""
         with self._door:
             if self._stopped.is_set():
                 return
             self._stopped.set()
             os.write(self._poke_writer, b"x")
-        self._thread.join()
-        os.close(self._poke_reader)
-        os.close(self._poke_writer)
+        atexit.unregister(self.stop)
+        self._thread.join(LONGEST_STOP_S)
+        if not self._thread.is_alive():
+            os.close(self._poke_reader)
+            os.close(self._poke_writer)
 
     @property
     def deaf_s(self) -> float:
@@ -124,13 +131,15 @@ class Messenger:
             wait_s = self._send_from - time.monotonic()
             if self._unsent and (wait_s <= 0 or is_last):
                 self._send(raw)
-            elif is_last:
+            elif not is_last:
+                self._sleep(poll, wait_s if self._unsent else None)
+            if is_last:
                 return
-            elif any(fd == self._poke_reader for fd, _ in poll.poll(self._poll_ms(wait_s))):
-                os.read(self._poke_reader, 100)
 
-    def _poll_ms(self, wait_s: float) -> float | None:
-        return wait_s * 1000 if self._unsent else None
+    def _sleep(self, poll: select.poll, wait_s: float | None) -> None:
+        ready = poll.poll(None if wait_s is None else wait_s * 1000)
+        if any(fd == self._poke_reader for fd, _ in ready):
+            os.read(self._poke_reader, 100)
 
     def _send(self, raw: RawConnection) -> None:
         with self._door:
@@ -140,11 +149,20 @@ class Messenger:
             answer = raw.pgconn.exec_params(_NOTIFY, [CHANNEL.encode(), message.encode()])
             if answer.status != ExecStatus.TUPLES_OK:
                 raise psycopg.errors.error_from_result(answer)
-        except BaseException:
+            self._pause_s = SEND_EVERY_S
+        except psycopg.Error as error:
             with self._door:
                 self._unsent |= topics
-            raise
-        self._send_from = time.monotonic() + SEND_EVERY_S
+            if raw.pgconn.status != ConnStatus.OK:
+                raise
+            self._try_later(error)
+        self._send_from = time.monotonic() + self._pause_s
+
+    def _try_later(self, error: psycopg.Error) -> None:
+        """Later and later; what others send is heard meanwhile."""
+        if self._pause_s == SEND_EVERY_S:
+            log.warning("other servers cannot be woken: %s", said(error))
+        self._pause_s = min(max(2 * self._pause_s, SHORTEST_PAUSE_S), LONGEST_STOP_S)
 
     def _hear(self, raw: RawConnection) -> None:
         raw.pgconn.consume_input()

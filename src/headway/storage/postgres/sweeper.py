@@ -16,7 +16,10 @@ from headway.storage.postgres.connection import RawConnection, connect, said
 
 LOOK_EVERY_S = 0.5
 REST = 20
-"""How many times longer than the last cleaning a table is left alone: a cleaning may be in vain."""
+"""How many times longer than the last cleaning a table is left alone."""
+REST_IN_VAIN_S = 30.0
+"""How long at least if nothing went, as beside an old transaction or somebody else who cleans."""
+LONGEST_STOP_S = 5.0
 
 MOST_DEAD = {"leases": 1000, "jobs": 10_000}
 # Only an owner may clean up; to others PostgreSQL would only write warnings into its log.
@@ -25,6 +28,8 @@ SELECT c.relname, s.n_dead_tup FROM pg_class c JOIN pg_stat_user_tables s ON s.r
 WHERE c.oid IN (CAST('leases' AS regclass), CAST('jobs' AS regclass))
 AND pg_has_role(c.relowner, 'USAGE')
 """
+# A role's limit for statements is not meant for this, and would end each cleaning in vain.
+_SETTINGS = b"SET statement_timeout = 0"
 CLEAN = "VACUUM (SKIP_LOCKED, INDEX_CLEANUP ON, TRUNCATE OFF) {}"
 
 log = logging.getLogger("headway.storage")
@@ -48,10 +53,11 @@ class Sweeper:
             self._written.set()
 
     def stop(self) -> None:
-        """Stop, in the middle of a cleaning too."""
+        """Stop, in the middle of a cleaning too; a server that hangs is not waited for."""
         self._stopped.set()
         self._written.set()
-        while self._thread.is_alive():
+        give_up = time.monotonic() + LONGEST_STOP_S
+        while self._thread.is_alive() and time.monotonic() < give_up:
             raw = self._raw
             if raw is not None:
                 with contextlib.suppress(psycopg.Error):
@@ -74,19 +80,29 @@ class Sweeper:
     def _sweep(self) -> None:
         if self._raw is None:
             self._raw = connect(self._url)
-        for table, dead in self._raw.execute(_DEAD).fetchall():
-            if dead > MOST_DEAD[table] and time.monotonic() > self._rests_until.get(table, 0.0):
-                self._clean(self._raw, table)
+            self._raw.execute(_SETTINGS)
+        for table, dead in _dead_rows(self._raw).items():
+            rests = time.monotonic() < self._rests_until.get(table, 0.0)
+            if dead > MOST_DEAD[table] and not rests and not self._stopped.is_set():
+                self._clean(self._raw, table, dead)
 
-    def _clean(self, raw: RawConnection, table: str) -> None:
+    def _clean(self, raw: RawConnection, table: str, dead: int) -> None:
         began = time.monotonic()
+        in_vain = True
         try:
             raw.execute(CLEAN.format(table).encode())
+            in_vain = _dead_rows(raw).get(table, dead) >= dead
         finally:
             now = time.monotonic()
-            self._rests_until[table] = now + REST * (now - began)
+            least_s = REST_IN_VAIN_S if in_vain else 0.0
+            self._rests_until[table] = now + max(REST * (now - began), least_s)
 
     def _let_go(self) -> None:
         if self._raw is not None:
             self._raw.close()
             self._raw = None
+
+
+def _dead_rows(raw: RawConnection) -> dict[str, int]:
+    """How many dead rows the tables have that are ours to clean."""
+    return dict(raw.execute(_DEAD).fetchall())
