@@ -11,6 +11,8 @@ from tests.cli.conftest import Cli
 from tests.conftest import Guest
 from tests.pooler import Pooler
 
+from headway.storage.postgres import database
+
 TABLES = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {guest}"
 SEQUENCES = "GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO {guest}"
 READ_ONLY = "ALTER ROLE {guest} SET default_transaction_read_only = on"
@@ -33,6 +35,15 @@ def test_a_role_that_may_not_work_is_told_what_it_needs(
         guest.admin(step)
     told = cli.call(*command, "--db", guest.url, code=1)
     assert advice in " ".join((told.stdout + told.stderr).split())
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_an_old_postgresql_is_refused(
+    cli: Cli, empty_postgres: str, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "OLDEST_SERVER", 99)
+    told = cli.call(*command, "--db", empty_postgres, code=1)
+    assert "use PostgreSQL 99 or newer" in " ".join((told.stdout + told.stderr).split())
 
 
 @pytest.fixture

@@ -32,6 +32,7 @@ from headway.storage.postgres.sweeper import Sweeper
 from headway.storage.store import Clock
 from headway.storage.transaction import Transaction
 
+OLDEST_SERVER = 13
 MOST_READERS = 8
 LONGEST_WAIT_S = 30.0
 MOST_TRIES = 30
@@ -97,6 +98,7 @@ class PostgresDatabase:
     def check(self) -> None:
         """Refuse a database that answers, but could not be worked with."""
         with _reached(), contextlib.closing(connect(self.url)) as raw:
+            _refuse_old_server(raw)
             refuse_shared_sessions(raw, self.url)
             if raw.execute(b"SHOW transaction_read_only").fetchone() == ("on",):
                 raise errors.Unavailable(f"the database is read-only; {WRITABLE}")
@@ -198,6 +200,14 @@ def _reached() -> Iterator[None]:
         raise errors.Unavailable(said(error)) from error
     except LOST as error:
         raise errors.ConnectionLost(said(error)) from error
+
+
+def _refuse_old_server(raw: RawConnection) -> None:
+    found = raw.info.server_version // 10_000
+    if found < OLDEST_SERVER:
+        raise errors.Unavailable(
+            f"the database is PostgreSQL {found}; use PostgreSQL {OLDEST_SERVER} or newer"
+        )
 
 
 def _applied(raw: RawConnection) -> int:
