@@ -6,8 +6,8 @@ FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers));
 
 -- name: jobs_of_runs
 -- The jobs that these runs are of.
-SELECT {jobs} FROM jobs WHERE number IN (
-    SELECT job_number FROM runs WHERE run_id IN (SELECT value FROM json_each(:run_ids)));
+SELECT j.{jobs} FROM json_each(:run_ids) i CROSS JOIN runs r ON r.run_id = i.value
+CROSS JOIN jobs j ON j.number = r.job_number;
 
 -- name: close_runs
 -- These runs end in the same way, once.
