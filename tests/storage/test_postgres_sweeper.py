@@ -100,6 +100,7 @@ def test_a_cleaning_in_vain_is_not_soon_tried_again(
     store: Store, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweeper, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(sweeper, "REST_IN_VAIN_S", 600.0)
     leave_dead_leases(url)
     looked, look = threading.Semaphore(0), Sweeper._sweep
 

@@ -17,7 +17,7 @@ from headway.storage.postgres.connection import RawConnection, connect, said
 LOOK_EVERY_S = 0.5
 REST = 20
 """How many times longer than the last cleaning a table is left alone."""
-REST_IN_VAIN_S = 30.0
+REST_IN_VAIN_S = 5.0
 """How long at least if nothing went, as beside an old transaction or somebody else who cleans."""
 LONGEST_STOP_S = 5.0
 
