@@ -53,6 +53,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """The database, by default a file in the data directory."""
         return self.db or f"sqlite:///{self.data_dir / 'headway.db'}"
 
+    @property
+    def keeps_jobs_elsewhere(self) -> bool:
+        """Whether the database is another one than the file in the data directory."""
+        file = self.data_dir / "headway.db"
+        return self.database_url not in (f"sqlite:///{file}", f"sqlite:///{file.absolute()}")
+
 
 def load(options: Mapping[str, Any] | None = None, folder: Path | None = None) -> Settings:
     """The settings in force. Options that are None were not given."""

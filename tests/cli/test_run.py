@@ -92,6 +92,16 @@ def test_every_command_knows_that_the_server_was_killed(cli: Cli) -> None:
     assert f"It does not go on: {gone}" in cli.text("jobs", "cancel", "1", "--force")
 
 
+def test_a_killed_server_s_own_file_is_used_however_it_was_named(cli: Cli) -> None:
+    named = f"sqlite:///{(cli.folder / '.headway' / 'headway.db').absolute()}"
+    with cli.start("serve", "--port", "0", "--json", "--db", named) as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        cli.call("submit", "work")
+        server.kill()
+    assert "work" in cli.text("jobs", "list")
+
+
 def test_while_another_server_works_it_recovers_what_a_killed_one_ran(cli: Cli) -> None:
     with cli.start("serve", "--port", "0", "--json") as server:
         assert server.stdout is not None

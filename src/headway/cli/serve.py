@@ -73,7 +73,7 @@ def _serve(
     shown = f"[{settings.host}]" if ":" in settings.host else settings.host
     url = f"http://{shown}:{port}"
     server_file = ServerFile(settings.data_dir)
-    other = server_file.claim(url, elsewhere=settings.db is not None)
+    other = server_file.claim(url, elsewhere=settings.keeps_jobs_elsewhere)
     try:
         server.run(listening, lambda: _announce(settings, url, server, other, json))
     finally:

@@ -161,7 +161,7 @@ class Messenger:
     def _try_later(self, error: psycopg.Error) -> None:
         """Later and later; what others send is heard meanwhile."""
         if self._pause_s == SEND_EVERY_S:
-            log.warning("other servers cannot be woken: %s", said(error))
+            log.warning("other servers cannot be woken: %s", error.diag.message_primary)
         self._pause_s = min(max(2 * self._pause_s, SHORTEST_PAUSE_S), LONGEST_STOP_S)
 
     def _hear(self, raw: RawConnection) -> None:
