@@ -44,5 +44,5 @@ def _errors() -> str:
 
 
 def _row(kind: type[HeadwayError]) -> tuple[object, ...]:
-    status = "-" if kind is errors.JobFailed else kind.http_status
+    status = "-" if kind in (errors.JobFailed, errors.InvalidResult) else kind.http_status
     return f"`{kind.code}`", status, kind.exit_code, f"`{kind.__name__}`", kind.__doc__

@@ -92,7 +92,11 @@ def test_one_name_where_a_list_is_meant_is_a_list_of_one(app: headway.App) -> No
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"retries": -1}, {"timeout": 0}, {"priority": "meh"}, {"isolation": "proces"}]
+    "wrong",
+    [
+        *({"retries": -1}, {"timeout": 0}, {"priority": "meh"}, {"isolation": "proces"}),
+        *({"jitter": 0.5}, {"jiter": True}),
+    ],
 )
 def test_an_option_that_no_submit_could_have_is_refused_when_the_job_is_defined(
     app: headway.App, wrong: dict[str, Any]
@@ -331,3 +335,16 @@ def test_a_harness_gives_the_app_its_client_back(app: headway.App) -> None:
     with testing.Harness(app):
         assert app.client is not before
     assert app.client is before
+
+
+def test_jitter_is_an_option_of_retries(app: headway.App) -> None:
+    @app.job(jitter=True)
+    def work() -> None: ...
+
+    assert work.submit().fetch().retry_policy == RetryPolicy(jitter=True)
+    assert work.options(retries=1).submit().fetch().retry_policy.jitter
+
+
+def test_an_unknown_option_is_named_with_the_known_ones(app: headway.App) -> None:
+    with pytest.raises(TypeError, match=r"no option 'jiter'; the options are .*jitter.*retries"):
+        app.job(jiter=True)(lambda: None)  # type: ignore[call-overload]

@@ -18,9 +18,11 @@ from headway.domain.signals import Fail, Skip
 from headway.storage import log_files
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Progress
+from headway.worker.executors import calls, tracebacks
 from headway.worker.executors.threads import ThreadExecutor
 
 Start = Callable[..., ThreadExecutor]
+SHELF: dict[str, str] = {}
 
 
 @pytest.fixture
@@ -91,9 +93,10 @@ def test_an_exception_is_told_with_its_traceback(executor_for: Start, tmp_path: 
     assert "headway/worker" not in outcome.error
 
 
-def test_only_the_last_frames_of_a_deep_failure_are_kept(
-    executor_for: Start, tmp_path: Path
-) -> None:
+def test_a_deep_failure_is_cut_in_the_middle(executor_for: Start, tmp_path: Path) -> None:
+    def begin(depth: int) -> None:
+        dig(depth)
+
     def dig(depth: int) -> None:
         if depth == 0:
             raise ValueError("rock\0bottom")
@@ -102,10 +105,88 @@ def test_only_the_last_frames_of_a_deep_failure_are_kept(
     def push(depth: int) -> None:
         dig(depth - 1)
 
-    outcome = run(executor_for(dig), make_work(tmp_path, "dig", {"depth": 50}))
+    outcome = run(executor_for(begin), make_work(tmp_path, "begin", {"depth": 420}))
     assert outcome.error is not None
     assert outcome.error.startswith("ValueError: rock\\x00bottom")
-    assert outcome.error.count("in dig\n") + outcome.error.count("in push\n") == 10
+    assert "in begin\n" in outcome.error
+    assert " characters left out]\n" in outcome.error
+    assert outcome.error.endswith("ValueError: rock\\x00bottom")
+    assert len(outcome.error) < tracebacks.LONGEST + 200
+
+
+def test_causes_and_contexts_are_kept(executor_for: Start, tmp_path: Path) -> None:
+    def look() -> None:
+        try:
+            SHELF["ink"]
+        except KeyError as error:
+            raise OSError("no shelf") from error
+
+    def write() -> None:
+        try:
+            look()
+        except OSError:
+            raise ValueError("no page")  # noqa: B904  (what Python does by itself)
+
+    error = run(executor_for(write), make_work(tmp_path, "write")).error or ""
+    assert error.startswith("ValueError: no page\n\nTraceback (most recent call last):\n")
+    first, second, last = (
+        error.index("\nKeyError: 'ink'\n\nThe above exception was the direct cause"),
+        error.index("\nOSError: no shelf\n\nDuring handling of the above exception"),
+        error.rindex("\nValueError: no page"),
+    )
+    assert first < second < last
+    assert error.count("in look\n") == 2
+    assert calls.without_traceback(error) == "ValueError: no page"
+
+
+def test_a_cause_that_is_to_be_hidden_is_hidden(executor_for: Start, tmp_path: Path) -> None:
+    def write() -> None:
+        try:
+            SHELF["ink"]
+        except KeyError:
+            raise ValueError("no page") from None
+
+    assert "ink'" not in (run(executor_for(write), make_work(tmp_path, "write")).error or "ink'")
+
+
+def test_a_fail_of_the_handlers_own_keeps_its_cause(executor_for: Start, tmp_path: Path) -> None:
+    def write() -> None:
+        try:
+            SHELF["ink"]
+        except KeyError as error:
+            raise Fail("no page", retry=False) from error
+
+    outcome = run(executor_for(write), make_work(tmp_path, "write"))
+    assert outcome.retry is False
+    assert calls.without_traceback(outcome.error or "") == "no page"
+    assert "KeyError: 'ink'\n\nThe above" in (outcome.error or "")
+
+
+def test_causes_of_any_number_and_size_are_bounded() -> None:
+    error: BaseException = ValueError("root" + "x" * 100_000)
+    for number in range(1000):
+        following = ValueError(f"link {number} " + "y" * 100_000)
+        following.__cause__ = error
+        error = following
+    nested: BaseException = error
+    for _ in range(500):
+        nested = BaseExceptionGroup("deep", [nested])
+    for one in (error, nested):
+        assert len(tracebacks.describe(one)) < 2 * tracebacks.LONGEST
+    text = tracebacks.describe(error)
+    assert "ValueError: root" in text
+    assert "ValueError: link 999" in text
+    error.__cause__ = error  # a circle ends
+    assert tracebacks.describe(error).count("link 999") == 2
+
+
+def test_the_parts_of_a_group_are_told(executor_for: Start, tmp_path: Path) -> None:
+    def write() -> None:
+        raise ExceptionGroup("two", [ValueError("left"), OSError("right")])
+
+    error = run(executor_for(write), make_work(tmp_path, "write")).error or ""
+    assert "\n  | ValueError: left\n" in error
+    assert "\n  | OSError: right\n" in error
 
 
 def test_a_skip_ends_skipped_with_its_reason(executor_for: Start, tmp_path: Path) -> None:

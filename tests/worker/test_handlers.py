@@ -1,5 +1,6 @@
 """A handler's signature is the schema of its params."""
 
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -29,8 +30,7 @@ def free(anything, more=None):  # type: ignore[no-untyped-def]
     return anything
 
 
-def later(when: "Annotated[int, msgspec.Meta(ge=0)]") -> "NotThere":  # type: ignore[name-defined]  # noqa: F821
-    ...
+def later(when: "Annotated[int, msgspec.Meta(ge=0)]") -> "Chapter | None": ...
 
 
 def with_context(ctx: Any, genre: str) -> None: ...
@@ -141,8 +141,11 @@ def test_a_type_that_no_params_can_fit_is_refused_at_definition() -> None:
 def test_an_annotation_that_cannot_be_read_is_refused_at_definition() -> None:
     def lost(thing: "Missing") -> None: ...  # type: ignore[name-defined]  # noqa: F821
 
-    with pytest.raises(TypeError, match="handler 'lost'"):
-        Handler.of(lost)
+    def vague() -> "Missing": ...  # type: ignore[name-defined]  # noqa: F821
+
+    for function in (lost, vague):
+        with pytest.raises(TypeError, match=f"handler '{function.__name__}': an annotation"):
+            Handler.of(function)
 
 
 def test_a_process_handler_must_be_at_the_top_of_a_module() -> None:
@@ -192,3 +195,45 @@ def test_a_handler_of_any_number_of_arguments_is_refused() -> None:
 def test_arguments_by_place_fill_only_what_has_a_place() -> None:
     with pytest.raises(TypeError, match="takes 1 arguments, not 2"):
         Handler.of(open_ended).bind("horror", "more")
+
+
+class Press:
+    def print_it(self, genre: str) -> None: ...
+
+    @classmethod
+    def make(cls, genre: str) -> None: ...
+
+
+def test_a_method_is_refused_at_definition() -> None:
+    for method in (Press.print_it, Press().print_it, Press.make):
+        with pytest.raises(TypeError, match="is a method, and a job has no object"):
+            Handler.of(method)
+
+
+def test_a_generator_is_refused_at_definition() -> None:
+    def pages() -> Iterator[str]:
+        yield "one"
+
+    async def later_pages() -> AsyncIterator[str]:
+        yield "one"
+
+    for generator in (pages, later_pages):
+        with pytest.raises(TypeError, match="is a generator, and a job has one result"):
+            Handler.of(generator)
+
+
+def test_a_class_that_json_cannot_restore_is_refused_at_definition() -> None:
+    def takes(press: list[Press]) -> None: ...
+
+    def returns() -> dict[str, Press]:
+        return {}
+
+    def unclear() -> Chapter | Note:
+        return Note("a")
+
+    with pytest.raises(TypeError, match=r"parameter 'press': \S+\.Press cannot be restored"):
+        Handler.of(takes)
+    with pytest.raises(TypeError, match=r"what it returns: \S+\.Press cannot be restored"):
+        Handler.of(returns)
+    with pytest.raises(TypeError, match=r"'unclear': what it returns: .* is not supported"):
+        Handler.of(unclear)

@@ -24,8 +24,8 @@ from headway.client.functions import (
 )
 from headway.client.handles import JobHandle
 from headway.client.options import JobOptions, SubmitOptions
-from headway.client.pipelines import Pipeline
-from headway.domain import requests
+from headway.client.pipelines import Pipeline, handles
+from headway.domain import errors, json_types, requests
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Job
 from headway.domain.requests import BatchJobRequest
@@ -150,8 +150,8 @@ class App:
         **chosen: Unpack[SubmitOptions],
     ) -> JobHandle[Any]:
         """Submit a job by its type, or from a template: `app.submit(template="nightly")`."""
-        job = self.client.send(calls.submit(options.request(job_type, dict(params or {}), chosen)))
-        return JobHandle(self.client, job.job_id, job.number)
+        job = self.client.send(calls.submit(_request(job_type, params, chosen)))
+        return JobHandle(self.client, job.job_id, job.number, self.handlers.get(job.job_type))
 
     async def submit_async(
         self,
@@ -160,9 +160,8 @@ class App:
         **chosen: Unpack[SubmitOptions],
     ) -> JobHandle[Any]:
         """Like `submit`, without blocking the event loop."""
-        request = options.request(job_type, dict(params or {}), chosen)
-        job = await self.client.send_async(calls.submit(request))
-        return JobHandle(self.client, job.job_id, job.number)
+        job = await self.client.send_async(calls.submit(_request(job_type, params, chosen)))
+        return JobHandle(self.client, job.job_id, job.number, self.handlers.get(job.job_type))
 
     def direct(
         self,
@@ -195,7 +194,7 @@ class App:
 
     def pipeline(self) -> Pipeline:
         """A graph of jobs that is submitted in one go, all or nothing."""
-        return Pipeline(self.client)
+        return Pipeline(self.client, self.handlers)
 
     def send(self, call: Call[Answer]) -> Answer:
         """Any other call: `app.send(headway.calls.get_job(7))`."""
@@ -214,9 +213,20 @@ class App:
     def submit_many(self, requests: Sequence[BatchJobRequest]) -> list[JobHandle[Any]]:
         """Submit many jobs, all or nothing: `app.submit_many([story.request(…), …])`."""
         made = self.client.send(calls.submit_batch(requests))
-        return [JobHandle(self.client, one.job_id, one.number) for one in made.jobs]
+        return handles(self.client, requests, made, self.handlers)
 
     async def submit_many_async(self, requests: Sequence[BatchJobRequest]) -> list[JobHandle[Any]]:
         """Like `submit_many`, without blocking the event loop."""
         made = await self.client.send_async(calls.submit_batch(requests))
-        return [JobHandle(self.client, one.job_id, one.number) for one in made.jobs]
+        return handles(self.client, requests, made, self.handlers)
+
+
+def _request(
+    job_type: str | None, params: Mapping[str, Any] | None, chosen: SubmitOptions
+) -> BatchJobRequest:
+    """A request with params that may be of any type that JSON can say."""
+    try:
+        plain = json_types.plain(dict(params or {}))
+    except TypeError as error:
+        raise errors.InvalidRequest("params", str(error)) from None
+    return options.request(job_type, plain, chosen)

@@ -54,12 +54,12 @@ class JobFunction(Generic[Params, Result]):
     def submit(self, *args: Params.args, **kwargs: Params.kwargs) -> JobHandle[Result]:
         """Submit a job; when this returns, it is on disk."""
         job = self._app.client.send(calls.submit(self.request(*args, **kwargs)))
-        return JobHandle(self._app.client, job.job_id, job.number)
+        return JobHandle(self._app.client, job.job_id, job.number, self.handler)
 
     async def submit_async(self, *args: Params.args, **kwargs: Params.kwargs) -> JobHandle[Result]:
         """Like `submit`, without blocking the event loop."""
         job = await self._app.client.send_async(calls.submit(self.request(*args, **kwargs)))
-        return JobHandle(self._app.client, job.job_id, job.number)
+        return JobHandle(self._app.client, job.job_id, job.number, self.handler)
 
     def direct(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:
         """Run it in the server's next free slot, before the queue, and return its result.
@@ -67,12 +67,14 @@ class JobFunction(Generic[Params, Result]):
         It is no job: nothing is stored, and it needs a running server.
         """
         request = self.request(*args, **kwargs)
-        return cast(Result, self._app.direct(self.handler.job_type, request.params))
+        answer = self._app.direct(self.handler.job_type, request.params)
+        return cast(Result, self.handler.restore(answer))
 
     async def direct_async(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:
         """Like `direct`, without blocking the event loop."""
         request = self.request(*args, **kwargs)
-        return cast(Result, await self._app.direct_async(self.handler.job_type, request.params))
+        answer = await self._app.direct_async(self.handler.job_type, request.params)
+        return cast(Result, self.handler.restore(answer))
 
     def submit_on(
         self, connection: Any, *args: Params.args, **kwargs: Params.kwargs
@@ -84,7 +86,7 @@ class JobFunction(Generic[Params, Result]):
         they are refused in a transaction that is REPEATABLE READ or SERIALIZABLE.
         """
         job = self._app.submit_on(connection, self.request(*args, **kwargs))
-        return JobHandle(self._app.client, job.job_id, job.number)
+        return JobHandle(self._app.client, job.job_id, job.number, self.handler)
 
     def request(self, *args: Params.args, **kwargs: Params.kwargs) -> BatchJobRequest:
         """What `submit` would ask for; params that do not fit are refused here."""

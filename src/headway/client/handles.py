@@ -5,6 +5,7 @@ from typing import Generic, TypeVar, cast
 from headway.client import calls
 from headway.client.client import Client
 from headway.domain import errors, states
+from headway.domain.handlers import Handler
 from headway.domain.jobs import Job, JobResult
 from headway.domain.states import JobStatus
 
@@ -18,8 +19,11 @@ class JobHandle(Generic[Result]):
     >>> handle.result(timeout=60)
     """
 
-    def __init__(self, client: Client, job_id: str, number: int) -> None:
+    def __init__(
+        self, client: Client, job_id: str, number: int, handler: Handler | None = None
+    ) -> None:
         self._client = client
+        self._handler = handler
         self.job_id = job_id
         self.number = number
 
@@ -29,7 +33,9 @@ class JobHandle(Generic[Result]):
     def result(self, timeout: float | None = None) -> Result:
         """Wait for the end, retries included, and return what the handler returned.
 
-        Raises `headway.JobFailed` if the job did not succeed, `TimeoutError` if it takes too long.
+        It has the type that the handler declares. Raises `headway.JobFailed` if the job did not
+        succeed, `headway.InvalidResult` if what it returned is not of that type, `TimeoutError` if
+        it takes too long.
         """
         return self._unpack(self._client.wait(self.job_id, timeout))
 
@@ -67,4 +73,5 @@ class JobHandle(Generic[Result]):
     def _unpack(self, outcome: JobResult) -> Result:
         if outcome.status not in states.SUCCESS:
             raise errors.JobFailed(self.number, outcome.status, outcome.error)
-        return cast(Result, outcome.result_data)
+        result = outcome.result_data
+        return cast(Result, result if self._handler is None else self._handler.restore(result))

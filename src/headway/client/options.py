@@ -8,7 +8,7 @@ import msgspec
 
 from headway.client import references, words
 from headway.client.references import After
-from headway.domain import durations, requests
+from headway.domain import durations, errors, requests
 from headway.domain.jobs import PinnedHead, RetryPolicy
 from headway.domain.requests import BatchJobRequest, LockRequest
 
@@ -21,6 +21,7 @@ class JobOptions(TypedDict, total=False):
     retries: int
     retry_delay: float | str
     max_retry_delay: float | str
+    jitter: bool
     timeout: float | str
     delay: float | str
     needs: Sequence[str] | str
@@ -53,6 +54,7 @@ def request(
 ) -> BatchJobRequest:
     """The request that a job type, params and options make."""
     given: dict[str, Any] = dict(options)
+    _refuse_unknown(given)
     fields: dict[str, Any] = {"params": params, "ref": ref}
     if "template" not in given:
         fields["job_type"] = job_type
@@ -83,6 +85,15 @@ _LISTS = {"needs", "produces", "requires", "tags"}
 _SPANS = {"timeout": "timeout_s", "delay": "delay_s", "dedup_window": "dedup_window_s"}
 
 
+_KNOWN = sorted(SubmitOptions.__annotations__)
+
+
+def _refuse_unknown(given: dict[str, Any]) -> None:
+    for name in given:
+        if name not in _KNOWN:
+            raise TypeError(f"there is no option {name!r}; the options are {', '.join(_KNOWN)}")
+
+
 def _listed(value: Any) -> tuple[Any, ...]:
     """What is meant by one alone is a list of one: a text has letters, which nobody means."""
     return (value,) if isinstance(value, str | dict) else tuple(value)
@@ -99,4 +110,8 @@ def _retry_policy(given: dict[str, Any]) -> RetryPolicy | None:
     for name, target in (("retry_delay", "base_delay_s"), ("max_retry_delay", "max_delay_s")):
         if name in given:
             said[target] = durations.parse(given.pop(name))
+    if "jitter" in given:
+        said["jitter"] = given.pop("jitter")
+        if not isinstance(said["jitter"], bool):
+            raise errors.InvalidRequest("jitter", f"{said['jitter']!r} is neither True nor False")
     return RetryPolicy(**said) if said else None

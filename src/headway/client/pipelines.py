@@ -10,6 +10,7 @@
 `async with` submits without blocking the event loop.
 """
 
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Unpack
 
@@ -21,6 +22,7 @@ from headway.client.client import Client
 from headway.client.handles import JobHandle
 from headway.client.options import SubmitOptions
 from headway.client.references import Step
+from headway.domain.handlers import Handler
 from headway.domain.requests import BatchJobRequest
 
 if TYPE_CHECKING:
@@ -29,11 +31,25 @@ if TYPE_CHECKING:
 Params = ParamSpec("Params")
 
 
+def handles(
+    client: Client,
+    requests: Sequence[BatchJobRequest],
+    made: BatchAnswer,
+    handlers: Mapping[str, Handler],
+) -> list[JobHandle[Any]]:
+    """The handles of a batch; each restores its result as its handler declares it."""
+    return [
+        JobHandle(client, one.job_id, one.number, handlers.get(request.job_type or ""))
+        for request, one in zip(requests, made.jobs, strict=True)
+    ]
+
+
 class Pipeline:
     """Collects jobs and submits them together when its block ends without an error."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, handlers: Mapping[str, Handler] | None = None) -> None:
         self._client = client
+        self._handlers = handlers or {}
         self._requests: list[BatchJobRequest] = []
         self._is_submitted = False
         self.handles: list[JobHandle[Any]] = []
@@ -72,7 +88,7 @@ class Pipeline:
             raise RuntimeError("this pipeline was submitted already; make another one")
 
     def _handles(self, made: BatchAnswer) -> list[JobHandle[Any]]:
-        self.handles = [JobHandle(self._client, one.job_id, one.number) for one in made.jobs]
+        self.handles = handles(self._client, self._requests, made, self._handlers)
         return self.handles
 
     def __enter__(self) -> "Pipeline":

@@ -9,7 +9,8 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from headway.domain.errors import InvalidParams
+from headway.domain import json_types
+from headway.domain.errors import InvalidParams, InvalidResult
 
 Isolation = Literal["thread", "process"]
 Function = Callable[..., Any]
@@ -29,6 +30,7 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
     is_async: bool
     schema: type[msgspec.Struct]
     extras: Any = _NO_EXTRAS
+    returns: Any = Any
 
     @classmethod
     def of(
@@ -42,9 +44,15 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
         if isolation == "process":
             _refuse_local(function, name)
         parameters = list(inspect.signature(function).parameters.values())
+        _refuse_method(function, name, parameters)
+        _refuse_generator(function, name)
         wants_ctx = bool(parameters) and parameters[0].name == "ctx"
         fillable = parameters[1:] if wants_ctx else parameters
         hints = _hints(function, name)
+        returns = hints.pop("return", Any)
+        if wants_ctx:
+            hints.pop("ctx", None)
+        _refuse_unusable(name, returns, hints)
         extras = _extras(fillable, hints)
         return cls(
             job_type=name,
@@ -54,6 +62,7 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
             is_async=inspect.iscoroutinefunction(function),
             schema=_schema(name, fillable, hints, is_open=extras is not _NO_EXTRAS),
             extras=extras,
+            returns=returns,
         )
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -68,7 +77,7 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
             raise TypeError(f"{self.job_type} takes {len(names)} arguments, not {len(args)}")
         params = {**dict(zip(names, args, strict=False)), **kwargs}
         try:
-            plain: dict[str, Any] = msgspec.to_builtins(params)
+            plain: dict[str, Any] = json_types.plain(params)
         except TypeError as error:
             raise InvalidParams(self.job_type, "arguments", str(error)) from None
         return plain
@@ -76,7 +85,7 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
     def check(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments for the function, converted to its types, or InvalidParams."""
         try:
-            fitted = msgspec.convert(params, self.schema, str_keys=True)
+            fitted = json_types.restore(params, self.schema)
         except msgspec.ValidationError as error:
             raise InvalidParams(self.job_type, *_explain(str(error))) from None
         if self.extras is _NO_EXTRAS:
@@ -87,9 +96,18 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
             for name, value in params.items()
         }
 
+    def restore(self, result: Any) -> Any:
+        """A result as the handler declares it, or InvalidResult; no result stays None."""
+        if result is None or self.returns is Any:
+            return result
+        try:
+            return json_types.restore(result, self.returns)
+        except msgspec.ValidationError as error:
+            raise InvalidResult(self.job_type, str(error)) from None
+
     def _extra(self, name: str, value: Any) -> Any:
         try:
-            return msgspec.convert(value, self.extras, str_keys=True)
+            return json_types.restore(value, self.extras)
         except msgspec.ValidationError as error:
             path, problem = _explain(str(error))
             inner = path if not path or path.startswith("[") else f".{path}"
@@ -121,16 +139,49 @@ def _refuse_local(function: Function, name: str) -> None:
         )
 
 
+def _refuse_method(function: Function, name: str, parameters: Sequence[inspect.Parameter]) -> None:
+    if inspect.ismethod(function) or (parameters and parameters[0].name in ("self", "cls")):
+        raise TypeError(
+            f"handler {name!r} is a method, and a job has no object to call it on: "
+            "make it a plain function that takes what it needs as params"
+        )
+
+
+def _refuse_generator(function: Function, name: str) -> None:
+    plain = inspect.unwrap(function)
+    if inspect.isgeneratorfunction(plain) or inspect.isasyncgenfunction(plain):
+        raise TypeError(
+            f"handler {name!r} is a generator, and a job has one result: "
+            "return it whole, for example as a list"
+        )
+
+
 def _hints(function: Function, name: str) -> dict[str, Any]:
     annotated = inspect.unwrap(function)
     annotations = dict(getattr(annotated, "__annotations__", {}))
-    annotations.pop("return", None)
     holder = types.SimpleNamespace(__annotations__=annotations)
     names = getattr(annotated, "__globals__", {})
     try:
-        return typing.get_type_hints(holder, globalns=names, include_extras=True)
+        hints = typing.get_type_hints(holder, globalns=names, include_extras=True)
     except NameError as error:
-        raise TypeError(f"handler {name!r}: an annotation cannot be read: {error}") from error
+        raise TypeError(
+            f"handler {name!r}: an annotation cannot be read: {error}; "
+            "a type that only the type checker imports is not there when the job runs"
+        ) from error
+    return {parameter: json_types.readable(hint) for parameter, hint in hints.items()}
+
+
+def _refuse_unusable(name: str, returns: Any, hints: Mapping[str, Any]) -> None:
+    """Refuse what could be declared and never be submitted, or never come back."""
+    for parameter, hint in hints.items():
+        try:
+            json_types.refuse_unusable(hint)
+        except TypeError as error:
+            raise TypeError(f"handler {name!r}: parameter {parameter!r}: {error}") from error
+    try:
+        json_types.refuse_unusable(returns)
+    except TypeError as error:
+        raise TypeError(f"handler {name!r}: what it returns: {error}") from error
 
 
 def _extras(parameters: Sequence[inspect.Parameter], hints: Mapping[str, Any]) -> Any:

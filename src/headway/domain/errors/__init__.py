@@ -19,6 +19,7 @@ HeadwayError
 ├── WaitedTooLong      a direct request found no slot in time   504, exit 1
 ├── HandlerFailed      a direct request's handler raised        500, exit 1
 ├── JobFailed          the awaited job did not succeed          (SDK only)
+├── InvalidResult      its result is not as declared            (SDK only)
 └── Unavailable        the scheduler cannot answer now          503, exit 1
     └── ConnectionLost  Stopping  UntrustedServer  NeedsServer
 
@@ -66,6 +67,7 @@ from headway.domain.errors.refused import (
     ForeignLease,
     ForeignWorker,
     HandlerFailed,
+    InvalidResult,
     JobFailed,
     NeedsServer,
     NoStore,
@@ -101,6 +103,7 @@ __all__ = [
     "InvalidDuration",
     "InvalidParams",
     "InvalidRequest",
+    "InvalidResult",
     "InvalidTimezone",
     "JobFailed",
     "LeaseEnded",

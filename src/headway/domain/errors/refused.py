@@ -122,6 +122,15 @@ class JobFailed(HeadwayError):
         self.error = error
 
 
+class InvalidResult(HeadwayError):
+    """The job succeeded, but its result is not of the type that its handler declares."""
+
+    code = "invalid_result"
+
+    def __init__(self, job_type: str, problem: str) -> None:
+        super().__init__(f"the result does not fit what handler {job_type!r} returns: {problem}")
+
+
 class ForeignWorker(Forbidden):
     """The worker_id belongs to another token."""
 

@@ -1,26 +1,21 @@
 """Calling a handler, and turning whatever happens into an outcome."""
 
 import json
-import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from headway.domain import json_types
 from headway.domain.handlers import Handler
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.signals import Fail, Skip
 from headway.worker.context import JobContext
+from headway.worker.executors import tracebacks
 
 RESULT_LIMIT = 1024 * 1024
-FRAMES = 10
-HEADLINE_LIMIT = 16 * 1024
 FORCED_EXIT_CODE = 143
-TRACEBACK = "\n\nTraceback (most recent call last):\n"
 
-# Frames of ours and of the import system tell the author of a handler nothing.
-_NOT_THEIRS = (str(Path(__file__).parents[2]), "<frozen importlib")
 _NOTHING = Outcome(status=RunStatus.COMPLETED)
 
 
@@ -56,9 +51,9 @@ def completed(result: Any, limit: int) -> Outcome:
     if result is None:
         return _NOTHING
     try:
-        encoded = msgspec.json.encode(result)
+        encoded = json_types.encode(result)
         if b"null" in encoded:  # which is what NaN and infinity would become
-            json.dumps(msgspec.to_builtins(result), allow_nan=False)
+            json.dumps(json_types.plain(result), allow_nan=False)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         kind = type(result).__name__
         return failed(f"the result (of type {kind}) cannot be written as JSON: {error}")
@@ -72,8 +67,9 @@ def outcome_of(error: BaseException) -> Outcome:
     if isinstance(error, Skip):
         return Outcome(status=RunStatus.SKIPPED, error=_storable(str(error)))
     if isinstance(error, Fail):
-        return Outcome(status=RunStatus.FAILED, error=_storable(str(error)), retry=error.retry)
-    return failed(describe(error))
+        reason = tracebacks.reason(error)
+        return Outcome(status=RunStatus.FAILED, error=_storable(reason), retry=error.retry)
+    return failed(tracebacks.describe(error))
 
 
 def failed(reason: str, exit_code: int | None = None) -> Outcome:
@@ -101,25 +97,9 @@ def stopped() -> Outcome:
     return failed("stopped by force", FORCED_EXIT_CODE)
 
 
-def describe(error: BaseException) -> str:
-    """Type and message first, then the last frames that are not our own."""
-    headline = "".join(traceback.format_exception_only(error)).strip()
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith(_NOT_THEIRS)
-    ]
-    if len(headline) > HEADLINE_LIMIT:
-        headline = f"{headline[:HEADLINE_LIMIT]} ..."
-    if not frames:
-        return headline
-    tail = "".join(traceback.format_list(frames[-FRAMES:])).rstrip()
-    return f"{headline}{TRACEBACK}{tail}"
-
-
 def without_traceback(error: str) -> str:
     """Type and message alone, for those to whom the frames say nothing."""
-    return error.partition(TRACEBACK)[0]
+    return error.partition(tracebacks.BEGIN)[0]
 
 
 def _storable(text: str) -> str:
