@@ -10,7 +10,7 @@ from headway.api.operation import Call, Nothing, Page, Paging, operation
 from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import Group
 from headway.domain.tokens import Role
-from headway.scheduler import groups
+from headway.scheduler import groups, submit
 from headway.storage import groups as kept
 from headway.storage.transaction import Transaction
 
@@ -25,10 +25,12 @@ class GroupOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 def create_group(call: Call[GroupRequest, Nothing]) -> Any:
     """Submit jobs as a group, all or nothing."""
     refuse_key(call)
+    members = tuple(submit.prepared(call.scheduler, call.body.jobs))
+    request = msgspec.structs.replace(call.body, jobs=members)
 
     def work(tx: Transaction) -> Group:
-        access.check_command(tx, call.principal, call.body.jobs)
-        return groups.create(call.scheduler, tx, call.body)
+        access.check_command(tx, call.principal, request.jobs)
+        return groups.create(call.scheduler, tx, request)
 
     return call.scheduler.store.write_later(work)
 

@@ -1,5 +1,6 @@
 """Operations on jobs: submit, list, read, change, cancel."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -95,12 +96,14 @@ def _answer_receipt(receipt: submit.Receipt) -> Answered:
 @operation("POST", "/api/jobs/batch", Role.SUBMIT, body=Batch, answer=BatchAnswer, status=201)
 def create_jobs(call: Call[Batch, Nothing]) -> Any:
     """Submit many jobs, all or nothing; jobs may refer to each other by `ref`."""
-    wanted = call.body.jobs
+    wanted: Sequence[JobRequest] = call.body.jobs
     refuse_key(call)
     if not 1 <= len(wanted) <= MOST_IN_BATCH:
         raise errors.InvalidRequest(
             "jobs", f"a batch has 1 to {MOST_IN_BATCH} jobs, not {len(wanted)}"
         )
+
+    wanted = submit.prepared(call.scheduler, wanted)
 
     def work(tx: Transaction) -> BatchAnswer:
         access.check_command(tx, call.principal, wanted)
@@ -108,7 +111,7 @@ def create_jobs(call: Call[Batch, Nothing]) -> Any:
         return BatchAnswer(
             jobs=[
                 BatchItem(ref=request.ref, job_id=one.job_id, number=one.number)
-                for request, one in zip(wanted, made, strict=True)
+                for request, one in zip(call.body.jobs, made, strict=True)
             ]
         )
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from headway.api import filters
+from headway.api import filters, pieces
 from headway.api.operation import OPERATIONS, Answered, Call, Nothing, Operation
 from headway.domain import errors
 from headway.domain.tokens import Principal, Role
@@ -118,7 +118,7 @@ def read_body(operation: Operation, raw: bytes) -> Any:
 def decode(raw: bytes, kind: Any) -> Any:
     """A body as a type; an empty one is an empty object."""
     try:
-        return msgspec.json.decode(raw or b"{}", type=kind)
+        return pieces.decode(raw or b"{}", kind)
     except msgspec.ValidationError as error:
         raise errors.from_validation(str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

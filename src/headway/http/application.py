@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from headway.api import table
+from headway.api import pieces, table
 from headway.api.lease_shapes import ClaimBody
 from headway.api.operation import Operation
 from headway.domain import errors, versions
@@ -140,7 +140,14 @@ class Application:
     async def _operate(self, exchange: Exchange, principal: Principal) -> None:
         operation, values = table.find(exchange.method, exchange.path)
         table.check_role(principal, operation.role)  # before a body is read for nothing
-        body = table.read_body(operation, await exchange.body(self._limit(operation.path)))
+        raw = await exchange.body(self._limit(operation.path))
+        is_large = len(raw) > pieces.LARGE
+        body = (
+            await asyncio.to_thread(table.read_body, operation, raw)
+            if is_large
+            else table.read_body(operation, raw)
+        )
+        del raw
         query = table.read_query(operation, exchange.query())
         perform = partial(
             table.perform,
@@ -153,7 +160,8 @@ class Application:
             exchange.header("idempotency-key"),
             exchange.header("if-match"),
         )
-        answer = await asyncio.to_thread(perform) if operation.blocking else perform()
+        blocks = operation.blocking or is_large
+        answer = await asyncio.to_thread(perform) if blocks else perform()
         if isinstance(answer, Future):
             answer = await awaiting(answer)
         if operation.path == "/api/tokens/{id}":

@@ -6,6 +6,7 @@ from typing import Any
 from headway.domain import errors, plain_json
 from headway.domain.handlers import CommandParams
 from headway.domain.jobs import COMMAND
+from headway.domain.plain_json import Checked
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec
 
@@ -14,12 +15,23 @@ def encode(scheduler: Scheduler, job_type: str, params: Mapping[str, Any]) -> st
     """The params as they are kept, after every check."""
     if not params and job_type not in scheduler.handlers:
         return "{}"
-    plain_json.refuse_nonsense(params, "params")
+    params = checked(scheduler, params)
     _check(scheduler, job_type, params)
     body = codec.dump(params)
     if len(body) > scheduler.rules.largest_params:
         raise errors.TooLarge("params", len(body), scheduler.rules.largest_params)
     return body
+
+
+def checked(scheduler: Scheduler, params: Mapping[str, Any]) -> Checked:
+    """Params that need not be walked again; to be called before a transaction begins."""
+    return plain_json.checked(params, "params", scheduler.rules.largest_params)
+
+
+def merged(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Params that are kept already, and those that are given, which win."""
+    whole = {**stored, **given}
+    return Checked(whole) if isinstance(given, Checked) else whole
 
 
 def _check(scheduler: Scheduler, job_type: str, params: Mapping[str, Any]) -> None:

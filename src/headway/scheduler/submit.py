@@ -10,6 +10,7 @@ import msgspec
 
 from headway.domain import errors, moments, requests
 from headway.domain.jobs import POSITION_GAP, After, Job, Terms
+from headway.domain.plain_json import Checked
 from headway.domain.requests import JobRequest
 from headway.scheduler import artifact_names, params, references, settle, submit_alone
 from headway.scheduler.insert import Inserted, NewJob, insert
@@ -55,7 +56,19 @@ def submit(scheduler: Scheduler, request: JobRequest) -> Job:
 
 def submit_later(wish: Wish) -> "Future[Receipt]":
     """Submit one job without waiting; callers at the same time share their statements."""
-    return wish.scheduler.store.write_together(submit_each, wish, Manner.BESIDE)
+    ready = msgspec.structs.replace(wish, request=prepared(wish.scheduler, [wish.request])[0])
+    return wish.scheduler.store.write_together(submit_each, ready, Manner.BESIDE)
+
+
+def prepared(scheduler: Scheduler, wanted: Sequence[JobRequest]) -> list[JobRequest]:
+    """The requests, checked as far as they can be without a transaction, which holds up others."""
+    with Turns(wanted) as turns:
+        return [_prepared(scheduler, request) for request in turns.each(enumerate(wanted))]
+
+
+def _prepared(scheduler: Scheduler, request: JobRequest) -> JobRequest:
+    requests.check(request)
+    return msgspec.structs.replace(request, params=params.checked(scheduler, request.params))
 
 
 def submit_in(scheduler: Scheduler, tx: Transaction, request: JobRequest) -> Job:
@@ -125,8 +138,9 @@ def _submit_all(
     known, lane_ids = Templates(tx), jobs.LaneIds(tx)
     if scheduler.defaults:
         wanted = [_with_defaults(scheduler, known, request) for request in wanted]
-    for request in turns.each(enumerate(wanted)):
-        requests.check(request)
+    for place, request in turns.each(enumerate(enumerate(wanted))):
+        if request is not turns.asked[place] or not isinstance(request.params, Checked):
+            requests.check(request)
         _check_repository(scheduler, request)
     found = _existing(tx, wanted, turns)
     fresh = [place for place in range(len(wanted)) if place not in found]
@@ -272,8 +286,8 @@ def _new_job(
     request, template = plan.request, plan.template
     lane = requests.lane_of(request, template)
     _check_limits(tx, lane.limits)
-    merged = {**(template.params if template else {}), **origin.params, **request.params}
-    body = params.encode(scheduler, lane.job_type, merged)
+    stored = {**(template.params if template else {}), **origin.params}
+    body = params.encode(scheduler, lane.job_type, params.merged(stored, request.params))
     step = plan.number - allocation.number
     start = requests.start_time(request, tx.now)
     terms = Terms(
