@@ -23,6 +23,7 @@ from headway.domain.gates.locks import Holder
 from headway.domain.gates.pause import Pause
 from headway.domain.jobs import Approval, Lane, Lock, Mode, PinnedHead, Policy
 from headway.domain.limits import Room
+from headway.domain.reservations import Reservation, ReservationState
 from headway.domain.states import JobStatus
 from headway.domain.workers import Worker
 
@@ -174,7 +175,15 @@ def test_a_pause_holds_what_it_covers(one: Pause, detail: str | None) -> None:
 
 
 def test_a_reservation_holds_everything() -> None:
-    closed = pause.check(LANE, [], "ann")
+    reservation = Reservation(
+        reservation_id="r1",
+        reserved_by="ann",
+        state=ReservationState.ACTIVE,
+        running=False,
+        created_at=NOW,
+        expires_at=NOW,
+    )
+    closed = pause.check(LANE, [], reservation)
     assert closed is not None
     assert (closed.kind, closed.detail) == ("reservation", "the next slot is reserved by ann")
 
@@ -200,9 +209,12 @@ def test_a_living_worker_that_fits_opens_the_last_gate() -> None:
     assert worker.check(LANE, [some_worker(), some_worker("gpu")]) is None
 
 
-@pytest.mark.parametrize("workers", [[], [some_worker()], [some_worker("gpu", alive=False)]])
-def test_without_one_it_is_closed(workers: list[Worker]) -> None:
+@pytest.mark.parametrize(
+    ("workers", "forever"),
+    [([], True), ([some_worker()], True), ([some_worker("gpu", alive=False)], False)],
+)
+def test_without_one_it_is_closed(workers: list[Worker], forever: bool) -> None:
     closed = worker.check(LANE, workers)
     assert closed is not None
     assert closed.detail == "no worker for queue q with t, gpu"
-    assert closed.forever
+    assert closed.forever is forever

@@ -15,7 +15,9 @@ from headway.scheduler.scheduler import Scheduler
 from headway.storage import workers
 
 
-def register(scheduler: Scheduler, worker_id: str = WORKER, **abilities: Any) -> None:
+def register(
+    scheduler: Scheduler, worker_id: str = WORKER, *, slots: int = 100, **abilities: Any
+) -> None:
     """A worker says that it is there."""
     scheduler.store.write(
         lambda tx: workers.see(
@@ -26,7 +28,7 @@ def register(scheduler: Scheduler, worker_id: str = WORKER, **abilities: Any) ->
             process_started="then",
             built_in=False,
             abilities=Abilities(**abilities),
-            slots=1,
+            slots=slots,
         )
     )
 

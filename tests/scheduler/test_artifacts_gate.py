@@ -5,7 +5,15 @@ from collections.abc import Callable
 import pygit2
 import pytest
 from tests.helpers import MovableClock, claim, finish, job, submit
-from tests.scheduler.asking import closed_gate, graph, keep_time, rewound, submit_all, why
+from tests.scheduler.asking import (
+    closed_gate,
+    graph,
+    keep_time,
+    register,
+    rewound,
+    submit_all,
+    why,
+)
 
 from headway.domain import errors
 from headway.domain.answers import GateState
@@ -76,6 +84,7 @@ def test_a_try_of_an_earlier_generation_is_no_producer_any_more(
     keep_time(scheduler)
     finish(scheduler, claim(scheduler))
     rewound(scheduler, 1, force=True)
+    register(scheduler)
     user = submit(scheduler, needs=["file:out"])
     gate = closed_gate(why(scheduler, user.number))
     assert [(one.kind, one.status) for one in gate.blockers] == [

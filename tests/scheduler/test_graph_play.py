@@ -87,7 +87,7 @@ class Play:
             closed = [row for row in answer.gates if row.state is GateState.CLOSED]
             said = shown.wait_reason.detail if shown.wait_reason else None
             assert said == rules.reason(one), one.number
-            assert [row.detail for row in closed] == ([said] if said else []), one.number
+            assert [row.detail for row in closed][:1] == ([said] if said else []), one.number
             assert answer.status is shown.status
             if shown.status in BLOCKED_BY_SOMEBODY:
                 assert any(row.blockers for row in closed), one.number

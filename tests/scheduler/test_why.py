@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from tests.helpers import MovableClock, claim, finish, submit
+from tests.helpers import WORKER, MovableClock, ask_lease, claim, finish, submit
 from tests.scheduler.asking import (
     closed_gate,
     graph,
@@ -20,7 +20,8 @@ from headway.domain.gates import Blocker, Gate
 from headway.domain.jobs import Job
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import approvals, explain, limit_control, queue_control, retry
+from headway.scheduler import approvals, direct, explain, limit_control, queue_control, retry
+from headway.scheduler.leases import Denied
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.transaction import READY
 
@@ -39,15 +40,140 @@ def test_a_job_that_may_start_has_only_open_gates_and_no_reason(scheduler: Sched
     assert show(scheduler, job.number).wait_reason is None
 
 
-def test_gates_behind_the_closed_one_are_not_reached(scheduler: Scheduler) -> None:
+def test_every_closed_gate_is_shown_and_the_first_is_the_reason(scheduler: Scheduler) -> None:
     register(scheduler)
-    job = submit(scheduler, approval=True)
+    holder, before = submit(scheduler, locks=["x"]), submit(scheduler, approval=True)
+    claim(scheduler)
+    job = submit(scheduler, after=[before.number], approval=True, locks=["x"], queue="slow")
+    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, "slow", None))
     answer = why(scheduler, job.number)
-    states = [row.state for row in answer.gates]
-    assert states[:4] == [GateState.OPEN] * 4
-    assert states[4] is GateState.CLOSED
-    assert states[5:] == [GateState.NOT_REACHED] * 4
+    closed = [row for row in answer.gates if row.state is GateState.CLOSED]
+    assert [row.gate for row in closed] == [Gate.AFTER, Gate.APPROVAL, Gate.LOCKS, Gate.PAUSE]
+    assert [one.id for row in closed for one in row.blockers] == [
+        before.job_id,
+        holder.job_id,
+        "slow",
+    ]
+    assert {row.state for row in answer.gates} == {GateState.OPEN, GateState.CLOSED}
     assert answer.startable
+    reason = show(scheduler, job.number).wait_reason
+    assert reason is not None
+    assert reason.detail == closed[0].detail
+
+
+def test_a_missing_artifact_is_named_before_it_can_block(scheduler: Scheduler) -> None:
+    register(scheduler)
+    before = submit(scheduler, approval=True)
+    job = submit(scheduler, after=[before.number], needs=["file:nowhere"])
+    answer = why(scheduler, job.number)
+    closed = [row for row in answer.gates if row.state is GateState.CLOSED]
+    assert [(row.gate, row.detail) for row in closed][1:] == [
+        (Gate.ARTIFACTS, "missing file:nowhere")
+    ]
+    assert answer.startable
+
+
+def test_gates_that_an_ended_job_never_came_to_say_so(scheduler: Scheduler) -> None:
+    job = submit(scheduler, approval=True)
+    scheduler.store.write(
+        lambda tx: approvals.reject(scheduler, tx, job.number, actor="ann", reason="no")
+    )
+    states = [(row.state, row.detail) for row in why(scheduler, job.number).gates]
+    assert states[4] == (GateState.CLOSED, "no")
+    assert states[5:] == [(GateState.NOT_REACHED, "the job ended before it came to this gate")] * 4
+
+
+def test_a_full_rate_is_explained_by_the_starts_that_fill_it(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    register(scheduler)
+    put = lambda tx: limit_control.put(scheduler, tx, "type:mail", size=None, rate="2/min")  # noqa: E731
+    scheduler.store.write(put)
+    first, second, third = (submit(scheduler, "mail") for _ in range(3))
+    finish(scheduler, claim(scheduler))
+    clock.move(10)
+    finish(scheduler, claim(scheduler))
+    gate = closed_gate(why(scheduler, third.number))
+    assert [(one.kind, one.id, one.detail) for one in gate.blockers] == [
+        ("rate", "type:mail", "opens at 2026-03-02T12:01:00Z"),
+        ("job", first.job_id, "used 1 of type:mail until 2026-03-02T12:01:00Z"),
+        ("job", second.job_id, "used 1 of type:mail until 2026-03-02T12:01:10Z"),
+    ]
+    clock.move(50)
+    assert [one.number for one in claim(scheduler)] == [third.number]
+
+
+def test_what_uses_more_than_a_rate_allows_is_not_startable(scheduler: Scheduler) -> None:
+    register(scheduler)
+    scheduler.store.write(
+        lambda tx: limit_control.put(scheduler, tx, "mail", size=None, rate="2/min")
+    )
+    answer = why(scheduler, submit(scheduler, limits={"mail": 3}).number)
+    assert closed_gate(answer).detail == "mail: 3 > 2 started in 60 s"
+    assert not answer.startable
+
+
+def test_a_job_that_costs_nothing_blocks_nobody(scheduler: Scheduler) -> None:
+    register(scheduler)
+    submit(scheduler, cost_units=0)
+    user, waiting = submit(scheduler, cost_units=100), submit(scheduler, cost_units=1)
+    assert len(claim(scheduler, 3)) == 2
+    gate = closed_gate(why(scheduler, waiting.number))
+    assert [one.id for one in gate.blockers] == [user.job_id]
+
+
+def test_a_pause_and_a_reservation_are_both_named(scheduler: Scheduler) -> None:
+    register(scheduler)
+    job = submit(scheduler)
+    held = scheduler.store.write(lambda tx: direct.reserve(scheduler, tx, "ann", None))
+    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, None))
+    gate = closed_gate(why(scheduler, job.number))
+    assert gate.detail == "everything is paused; the next slot is reserved by ann"
+    assert [(one.kind, one.id, one.detail) for one in gate.blockers] == [
+        ("pause", "everything", "everything is paused"),
+        ("reservation", held.reservation_id, "reserved by ann"),
+    ]
+
+
+def test_a_reservation_keeps_a_claimed_job_from_its_lease(scheduler: Scheduler) -> None:
+    register(scheduler)
+    job = submit(scheduler)
+    claim(scheduler, lease=False)
+    held = scheduler.store.write(lambda tx: direct.reserve(scheduler, tx, "ann", None))
+    assert isinstance(ask_lease(scheduler, job.number), Denied)
+    gate = closed_gate(why(scheduler, job.number))
+    assert (gate.gate, [one.id for one in gate.blockers]) == (Gate.PAUSE, [held.reservation_id])
+
+
+def test_full_workers_are_named_with_the_jobs_that_fill_them(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    register(scheduler, slots=1)
+    running, job = submit(scheduler), submit(scheduler)
+    since = clock.now()
+    claim(scheduler)
+    clock.move(5)
+    answer = why(scheduler, job.number)
+    gate = closed_gate(answer)
+    assert (gate.gate, gate.detail) == (
+        Gate.WORKER,
+        "every worker for queue default with work is full",
+    )
+    worker, holder = gate.blockers
+    assert (worker.id, worker.status, worker.since) == (WORKER, "full", since)
+    assert worker.detail == "1 of 1 slots are taken"
+    assert (holder.id, holder.detail) == (running.job_id, f"has a slot of worker {WORKER}")
+    assert answer.startable
+    assert answer.status is JobStatus.QUEUED
+    assert show(scheduler, job.number).wait_reason is None
+
+
+def test_a_job_too_large_for_every_worker_is_not_startable(scheduler: Scheduler) -> None:
+    register(scheduler, max_cost_units=5)
+    answer = why(scheduler, submit(scheduler, cost_units=6).number)
+    gate = closed_gate(answer)
+    assert [one.detail for one in gate.blockers] == ["takes jobs of at most 5 cost units"]
+    assert not answer.startable
 
 
 def test_every_unmet_dependency_is_named_with_its_own_reason(scheduler: Scheduler) -> None:
@@ -65,6 +191,7 @@ def test_every_unmet_dependency_is_named_with_its_own_reason(scheduler: Schedule
 
 
 def test_every_missing_artifact_is_named(scheduler: Scheduler) -> None:
+    register(scheduler)
     job = submit(scheduler, needs=["file:a", "file:b"], missing_producer="wait")
     gate = closed_gate(why(scheduler, job.number))
     assert gate.gate is Gate.ARTIFACTS
@@ -187,14 +314,15 @@ def test_without_a_worker_that_takes_it_a_job_is_not_startable(scheduler: Schedu
     assert not answer.startable
 
 
-def test_a_worker_that_was_not_heard_of_for_long_is_gone(
+def test_a_worker_that_was_not_heard_of_for_long_is_silent_and_may_come_back(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
     register(scheduler)
     job = submit(scheduler)
     clock.move(3 * scheduler.rules.lease_ttl_s + 1)
-    gate = closed_gate(why(scheduler, job.number))
-    assert [one.detail for one in gate.blockers] == ["is gone"]
+    answer = why(scheduler, job.number)
+    assert [one.detail for one in closed_gate(answer).blockers] == ["is silent"]
+    assert answer.startable
 
 
 def test_a_time_to_come_closes_the_first_gate(scheduler: Scheduler, clock: MovableClock) -> None:

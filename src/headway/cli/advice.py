@@ -43,7 +43,7 @@ def next_steps(session: Session, job: Job, why: Why) -> list[Step]:
     row = closed(why)
     if why.status in states.TERMINAL:
         return _ended(session, job, why, row)
-    if row is None:
+    if row is None or _is_busy(row):
         return _in_line(job, why)
     steps = _STEPS[row.gate](session, job, row)
     if why.startable or row.gate is Gate.WORKER or _is_circle(row):
@@ -58,14 +58,20 @@ def closed(why: Why) -> GateRow | None:
     return next((row for row in why.gates if row.state is GateState.CLOSED), None)
 
 
+def _is_busy(row: GateRow) -> bool:
+    """Whether a worker takes the job, and only a slot is missing."""
+    return row.gate is Gate.WORKER and any(one.status == "full" for one in row.blockers)
+
+
 def _in_line(job: Job, why: Why) -> list[Step]:
     if job.status in states.CLAIMS:
         return [Step(f"Worker {job.worker_id} has taken it and is about to start it.")]
+    begin = "Only a free slot is missing" if closed(why) else "Every gate is open"
     if why.ahead == 0:
-        return [Step("Every gate is open and no job is ahead; it starts when a slot is free.")]
+        return [Step(f"{begin} and no job is ahead; it starts when a slot is free.")]
     jobs = "1 job is" if why.ahead == 1 else f"{why.ahead} jobs are"
     first = f"headway jobs change {job.number} --priority urgent"
-    return [Step(f"Every gate is open; {jobs} ahead of it. To run it first", first)]
+    return [Step(f"{begin}; {jobs} ahead of it. To run it first", first)]
 
 
 def _ended(session: Session, job: Job, why: Why, row: GateRow | None) -> list[Step]:

@@ -58,7 +58,7 @@ def _gate(session: Session, job: Job, row: GateRow) -> Sequence[Cell]:
     if row.state is GateState.OPEN:
         said = Styled(advice.OPEN[row.gate](job), "dim")
         return (Styled(mark(session, row.state), "green"), " ", name, said)
-    return (Styled(f"{mark(session, row.state)} {name}not reached yet", "dim"),)
+    return (Styled(f"{mark(session, row.state)} {name}{row.detail or 'not reached'}", "dim"),)
 
 
 def mark(session: Session, state: GateState) -> str:
@@ -105,5 +105,6 @@ def _blocker(session: Session, one: Blocker) -> Sequence[Cell]:
         parts += [Styled(f"  {clean(session.text(one.detail))}", "dim")]
     if one.since is not None:
         ago = words.age(one.since)
-        parts += [Styled(f"  seen {ago} ago" if one.kind == "worker" else f"  for {ago}", "dim")]
+        seen = one.kind == "worker" and one.status is None
+        parts += [Styled(f"  seen {ago} ago" if seen else f"  for {ago}", "dim")]
     return parts

@@ -13,7 +13,7 @@ from headway.domain.states import JobStatus
 
 
 class GateState(StrEnum):
-    """The state of a gate for one job; gates behind a closed one are not reached."""
+    """The state of a gate for one job; an ended job may never have reached some."""
 
     OPEN = "open"
     CLOSED = "closed"

@@ -41,6 +41,15 @@ class Keeper(msgspec.Struct, frozen=True, kw_only=True):
     since: datetime | None
 
 
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """A start that counts against a rate, and when it leaves the window."""
+
+    job: str
+    amount: int
+    at: datetime
+    until: datetime
+
+
 class Room(msgspec.Struct, frozen=True, kw_only=True):
     """A limit with what is used of it now, and what starved jobs keep back."""
 
@@ -52,6 +61,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     started: int = 0
     users: tuple[tuple[str, int], ...] = ()
     keepers: tuple[Keeper, ...] = ()
+    starts: tuple[Start, ...] = ()
 
     def fits(self, amount: int) -> bool:
         """Whether so much more may start now."""
@@ -70,6 +80,24 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
         """Whether so much more can be used at once."""
         return self.size is None or self.used + self.kept_back + amount <= self.size
 
+    def is_too_small(self, amount: int) -> bool:
+        """Whether so much would not fit even if nothing of it were used."""
+        most = [self.size, self.rate.amount if self.rate else None]
+        return any(one is not None and amount > one for one in most)
+
+    def lacks_starts(self, amount: int) -> bool:
+        """Whether the starts within the window leave no room for so much."""
+        return self.rate is not None and self.started + amount > self.rate.amount
+
+    def opens_at(self, amount: int) -> datetime | None:
+        """When enough of the known starts have left the window for so much."""
+        started = self.started
+        for one in self.starts:
+            started -= one.amount
+            if self.rate is not None and started + amount <= self.rate.amount:
+                return one.until
+        return None
+
     def sentence(self, amount: int) -> str:
         """Why so much does not fit."""
         if self.size is not None and self.used + self.kept_back + amount > self.size:
@@ -77,6 +105,8 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
             kept = f" + {self.kept_back} kept for a starved job" if starved else ""
             return f"{self.name}: used {self.used}{kept} + {amount} > {self.size}"
         rate = self.rate or Rate(0, 0)
+        if amount > rate.amount:
+            return f"{self.name}: {amount} > {rate.amount} started in {rate.window_s} s"
         return f"{self.name}: {self.started} of {rate.amount} started in {rate.window_s} s"
 
     def keep_back(self, amount: int) -> "Room":

@@ -30,7 +30,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Worker(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker as it is shown, with what it holds."""
+    """A worker as it is shown, with what it holds; one that is gone never comes back."""
 
     worker_id: str
     host: str
@@ -43,15 +43,26 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
     slots: int
     first_seen: datetime
     last_seen: datetime
+    max_cost_units: int | None = None
     alive: bool = True
+    gone: bool = False
     holds: tuple[str, ...] = ()
+    full_since: datetime | None = None
 
     @property
     def abilities(self) -> Abilities:
         """What it takes."""
         return Abilities(
-            queues=self.queues, job_types=self.job_types, capabilities=self.capabilities
+            queues=self.queues,
+            job_types=self.job_types,
+            capabilities=self.capabilities,
+            max_cost_units=self.max_cost_units,
         )
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it holds as many jobs as it has slots."""
+        return len(self.holds) >= self.slots
 
 
 def served_types(handlers: Collection[str], commands: bool = True) -> tuple[str, ...]:

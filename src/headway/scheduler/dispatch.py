@@ -45,7 +45,7 @@ def _open_lanes(tx: Transaction, request: ClaimRequest) -> dict[int, Lane]:
     """Lanes with work that this worker takes and nobody paused."""
     tx.expect("pauses")
     tx.expect("ready_lanes")
-    if reservations.waiting_holder(tx) is not None:
+    if reservations.waiting(tx) is not None:
         return {}
     pauses = limits.pauses(tx)
     return {

@@ -25,24 +25,25 @@ class LaneGates:
         self._concurrency = scheduler.concurrency
         self._rooms = starvation.Rooms(scheduler, tx, with_users=with_users)
         self._pauses = limits.pauses(tx)
-        self._reserved_by = reservations.waiting_holder(tx)
+        self._reservation = reservations.waiting(tx)
         self._workers = known_workers(scheduler, tx)
         self._seen: dict[object, Closed | None] = {}
 
     def first_closed(self, lane: Lane, number: int) -> Closed | None:
-        """The first of these gates that is closed for a job of a lane."""
+        """The first of these gates that is closed for a job of a lane, other than by full slots."""
         parts = (lane.queue, lane.job_type, lane.cost_units, lane.requires, *lane.limits.items())
         key = (id(self._rooms.seen_by(number)), *parts)
         if key not in self._seen:
-            self._seen[key] = next(iter(self.closed(lane, number).values()), None)
+            found = self.closed(lane, number).values()
+            self._seen[key] = next((one for one in found if not one.is_busy), None)
         return self._seen[key]
 
     def closed(self, lane: Lane, number: int, *, claimed: bool = False) -> dict[Gate, Closed]:
-        """Those of these gates that are closed; a claimed job has its worker and its slot."""
+        """Those of these gates that are closed; a claimed job has its worker."""
         rooms = self._rooms.seen_by(number)
         verdicts = {
             Gate.LIMITS: limits_gate.check(self._concurrency.uses(lane), rooms),
-            Gate.PAUSE: pause.check(lane, self._pauses, None if claimed else self._reserved_by),
+            Gate.PAUSE: pause.check(lane, self._pauses, self._reservation),
             Gate.WORKER: None if claimed else worker.check(lane, self._workers),
         }
         return {gate: closed for gate, closed in verdicts.items() if closed is not None}
@@ -61,9 +62,7 @@ def waiting_counts(scheduler: Scheduler, tx: Transaction) -> Count:
 def known_workers(scheduler: Scheduler, tx: Transaction) -> list[Worker]:
     """Every registered worker, and whether it is alive."""
     oldest = tx.now_ms - int(TTLS_UNTIL_GONE * scheduler.rules.lease_ttl_s * 1000)
-    return workers.all_known(
-        tx, lambda row: bool(row["last_seen"] > oldest) and _is_there(scheduler, row)
-    )
+    return workers.all_known(tx, oldest, lambda row: _is_there(scheduler, row))
 
 
 def _is_there(scheduler: Scheduler, row: Row) -> bool:

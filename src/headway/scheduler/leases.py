@@ -143,7 +143,7 @@ def _reason_to_deny(
             closed.detail,
             max(_fullness(rooms[name]) for name in uses if name in rooms),
         )
-    if closed := pause.check(lane, limits.pauses(tx), reservations.waiting_holder(tx)):
+    if closed := pause.check(lane, limits.pauses(tx), reservations.waiting(tx)):
         return closed.kind, closed.detail, 1.0
     return None
 

@@ -36,6 +36,9 @@ FARTHEST = 1000
 """So many steps are gone from blocker to blocker, to where it began."""
 
 WAIT_FOR_JOBS = (Gate.AFTER, Gate.ARTIFACTS)
+BEFORE_ARTIFACTS = (Gate.TIME, Gate.AFTER)
+
+ENDED_BEFORE = "the job ended before it came to this gate"
 
 Verdicts = Mapping[Gate, Closed]
 
@@ -62,7 +65,7 @@ def _closed(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> Verdict
     facts = gather(scheduler, tx, [record])
     lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
     gates = LaneGates(scheduler, tx, with_users=True)
-    found = _own_gates(record, facts)
+    found = _not_decided_yet(_own_gates(record, facts))
     if record.status is states.WAITING_ON_LOCKS:
         found.setdefault(Gate.LOCKS, _in_line(tx, record))
     found.update(gates.closed(lane, record.number, claimed=record.status in states.CLAIMS))
@@ -85,6 +88,14 @@ def _own_gates(record: JobRecord, facts: Facts) -> dict[Gate, Closed]:
         Gate.LOCKS: locks.check(terms.locks, facts.holders(record), facts.ahead(record)),
     }
     return {gate: closed for gate, closed in verdicts.items() if closed is not None}
+
+
+def _not_decided_yet(found: dict[Gate, Closed]) -> dict[Gate, Closed]:
+    """An artifact that is missing blocks the job only once its time and its predecessors allow."""
+    missing = found.get(Gate.ARTIFACTS)
+    if missing is None or not missing.forever or found.keys().isdisjoint(BEFORE_ARTIFACTS):
+        return found
+    return {**found, Gate.ARTIFACTS: msgspec.structs.replace(missing, forever=False)}
 
 
 def _in_line(tx: Transaction, record: JobRecord) -> Closed:
@@ -160,7 +171,8 @@ def _never(closed: Iterable[Closed]) -> bool:
 
 def _status(record: JobRecord, closed: Verdicts) -> states.JobStatus:
     """What has closed since the job was admitted shows at once, unless it ends the job."""
-    first = next((closed[gate] for gate in Gate if gate in closed), None)
+    shut = (closed[gate] for gate in Gate if gate in closed)
+    first = next((one for one in shut if not one.is_busy), None)
     ready = record.status is states.QUEUED and record.wait_kind is None
     return first.status if first and ready and first.status in states.ACTIVE else record.status
 
@@ -168,22 +180,38 @@ def _status(record: JobRecord, closed: Verdicts) -> states.JobStatus:
 def _rows(
     scheduler: Scheduler, tx: Transaction, record: JobRecord, closed: Verdicts
 ) -> tuple[GateRow, ...]:
-    order = list(Gate)
-    first = next((gate for gate in order if gate in closed), None)
-    if first is None:
-        reached = record.status in states.ACTIVE or record.started_at is not None
-        state = GateState.OPEN if reached else GateState.NOT_REACHED
-        return tuple(GateRow(gate=gate, state=state) for gate in order)
-    verdict = closed[first]
-    blockers = _with_their_reasons(scheduler, tx, verdict.blockers)
-    if first in WAIT_FOR_JOBS:
-        blockers += _first_cause(scheduler, tx, verdict.blockers)
-    place = order.index(first)
-    return (
-        *(GateRow(gate=gate, state=GateState.OPEN) for gate in order[:place]),
-        GateRow(gate=first, state=GateState.CLOSED, detail=verdict.detail, blockers=blockers),
-        *(GateRow(gate=gate, state=GateState.NOT_REACHED) for gate in order[place + 1 :]),
+    """Every gate judged by itself; those that a job never came to before it ended are not."""
+    if record.status in states.TERMINAL and record.started_at is None:
+        return _rows_of_unstarted(scheduler, tx, closed)
+    return tuple(
+        _closed_row(scheduler, tx, gate, closed[gate])
+        if gate in closed
+        else GateRow(gate=gate, state=GateState.OPEN)
+        for gate in Gate
     )
+
+
+def _rows_of_unstarted(
+    scheduler: Scheduler, tx: Transaction, closed: Verdicts
+) -> tuple[GateRow, ...]:
+    """The gate that ended a job was the last it came to; without one, none is known."""
+    order = list(Gate)
+    last = next((order.index(gate) for gate in order if gate in closed), -1)
+    return (
+        *(GateRow(gate=gate, state=GateState.OPEN) for gate in order[: max(last, 0)]),
+        *(_closed_row(scheduler, tx, order[last], closed[order[last]]) for _ in closed),
+        *(
+            GateRow(gate=gate, state=GateState.NOT_REACHED, detail=ENDED_BEFORE)
+            for gate in order[last + 1 :]
+        ),
+    )
+
+
+def _closed_row(scheduler: Scheduler, tx: Transaction, gate: Gate, verdict: Closed) -> GateRow:
+    blockers = _with_their_reasons(scheduler, tx, verdict.blockers)
+    if gate in WAIT_FOR_JOBS:
+        blockers += _first_cause(scheduler, tx, verdict.blockers)
+    return GateRow(gate=gate, state=GateState.CLOSED, detail=verdict.detail, blockers=blockers)
 
 
 def _with_their_reasons(

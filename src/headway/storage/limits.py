@@ -3,11 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from headway.domain import moments
 from headway.domain.gates.pause import Pause
 from headway.domain.jobs import Lane
-from headway.domain.limits import ConcurrencyPolicy, Limit, Rate, Room, read_rate
+from headway.domain.limits import ConcurrencyPolicy, Limit, Rate, Room, Start, read_rate
 from headway.storage import jobs, records
 from headway.storage.transaction import DUE, READY, Transaction
+
+MOST_STARTS = 1000
+"""So many of the starts that fill a rate are named."""
 
 
 def defined(tx: Transaction) -> list[Limit]:
@@ -27,10 +33,11 @@ def rooms(
         for name, amount in policy.uses(records.lane(row)).items():
             used[name] = used.get(name, 0) + amount * row["count"]
     users = _users(tx, policy) if with_users else {}
-    return {
+    found = {
         limit.name: _room(tx, limit, used.get(limit.name, 0), tuple(users.get(limit.name, ())))
         for limit in defined(tx)
     }
+    return {name: _with_starts(tx, room) for name, room in found.items()} if with_users else found
 
 
 def _room(tx: Transaction, limit: Limit, used: int, users: tuple[tuple[str, int], ...]) -> Room:
@@ -42,6 +49,25 @@ def _room(tx: Transaction, limit: Limit, used: int, users: tuple[tuple[str, int]
     return Room(
         name=limit.name, size=limit.size, used=used, rate=rate, started=started, users=users
     )
+
+
+def _with_starts(tx: Transaction, room: Room) -> Room:
+    """The starts that fill a rate, the first to leave its window first."""
+    if room.rate is None or not room.started:
+        return room
+    window_ms = room.rate.window_s * 1000
+    since = tx.now_ms - window_ms
+    rows = tx.rows("rate_starts", name=room.name, since=since, count=MOST_STARTS)
+    starts = tuple(
+        Start(
+            job=row["job_id"],
+            amount=row["amount"],
+            at=moments.from_millis(row["at"]),
+            until=moments.from_millis(row["at"] + window_ms),
+        )
+        for row in rows
+    )
+    return msgspec.structs.replace(room, starts=starts)
 
 
 def _users(tx: Transaction, policy: ConcurrencyPolicy) -> dict[str, list[tuple[str, int]]]:

@@ -11,10 +11,10 @@ def active(tx: Transaction) -> Reservation | None:
     return None if row is None or row["expires_at"] <= tx.now_ms else view(row)
 
 
-def waiting_holder(tx: Transaction) -> str | None:
-    """Who waits for the next slot, if anybody: nothing new is dispatched meanwhile."""
+def waiting(tx: Transaction) -> Reservation | None:
+    """The reservation that waits for the next slot: nothing new is dispatched meanwhile."""
     found = active(tx)
-    return found.reserved_by if found and not found.running else None
+    return found if found and not found.running else None
 
 
 def view(row: Row) -> Reservation:

@@ -1,6 +1,6 @@
 """Workers as they are kept."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -37,18 +37,18 @@ def see(
     )
 
 
-def all_known(tx: Transaction, is_alive: Callable[[Row], bool]) -> list[Worker]:
-    """Every worker with what it holds."""
-    holds: dict[str, list[str]] = {}
+def all_known(tx: Transaction, silent_since: int, is_there: Callable[[Row], bool]) -> list[Worker]:
+    """Every worker with what it holds; one that is silent since then is not alive."""
+    held: dict[str, list[Row]] = {}
     for row in tx.rows("held_by_worker"):
-        holds.setdefault(row["worker_id"], []).append(row["job_id"])
+        held.setdefault(row["worker_id"], []).append(row)
     return [
-        _view(row, is_alive(row), tuple(holds.get(row["worker_id"], ())))
+        _view(row, is_there(row), silent_since, held.get(row["worker_id"], []))
         for row in tx.rows("workers")
     ]
 
 
-def _view(row: Row, alive: bool, holds: tuple[str, ...]) -> Worker:
+def _view(row: Row, there: bool, silent_since: int, held: Sequence[Row]) -> Worker:
     abilities = msgspec.json.decode(row["abilities"], type=Abilities)
     return Worker(
         worker_id=row["worker_id"],
@@ -62,6 +62,15 @@ def _view(row: Row, alive: bool, holds: tuple[str, ...]) -> Worker:
         slots=row["slots"],
         first_seen=moments.from_millis(row["first_seen"]),
         last_seen=moments.from_millis(row["last_seen"]),
-        alive=alive,
-        holds=holds,
+        max_cost_units=abilities.max_cost_units,
+        alive=there and row["last_seen"] > silent_since,
+        gone=not there,
+        holds=tuple(one["job_id"] for one in held),
+        full_since=moments.maybe_from_millis(_full_since(held, row["slots"])),
     )
+
+
+def _full_since(held: Sequence[Row], slots: int) -> int | None:
+    """When the last slot was taken, as far as the leases tell."""
+    since = sorted(one["since"] for one in held if one["since"] is not None)
+    return since[slots - 1] if 0 < slots <= len(since) else None

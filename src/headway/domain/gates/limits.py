@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from headway.domain import states
+from headway.domain import moments, states
 from headway.domain.gates.verdict import Blocker, Closed
 from headway.domain.limits import Room
 
@@ -20,15 +20,26 @@ def check(uses: Mapping[str, int], rooms: Mapping[str, Room]) -> Closed | None:
         status=states.QUEUED,
         kind="limits",
         detail="; ".join(room.sentence(amount) for room, amount in full),
-        blockers=tuple(blocker for room, _ in full for blocker in _blockers(room)),
-        forever=any(room.size is not None and amount > room.size for room, amount in full),
+        blockers=tuple(blocker for room, amount in full for blocker in _blockers(room, amount)),
+        forever=any(room.is_too_small(amount) for room, amount in full),
     )
 
 
-def _blockers(room: Room) -> Iterator[Blocker]:
-    """For whom the limit is kept, and who uses it."""
-    for one in room.keepers:
-        said = f"keeps {one.amount} of {room.name}, starved"
-        yield Blocker(kind="job", id=one.job, detail=said, since=one.since)
-    for user, used in room.users:
-        yield Blocker(kind="job", id=user, detail=f"uses {used} of {room.name}")
+def _blockers(room: Room, amount: int) -> Iterator[Blocker]:
+    """For which jobs the limit is kept, which use it, and which starts fill its rate."""
+    if not room.has_space(amount):
+        for one in room.keepers:
+            if one.amount:
+                said = f"keeps {one.amount} of {room.name}, starved"
+                yield Blocker(kind="job", id=one.job, detail=said, since=one.since)
+        for user, used in room.users:
+            if used:
+                yield Blocker(kind="job", id=user, detail=f"uses {used} of {room.name}")
+    if room.lacks_starts(amount):
+        opens = None if room.is_too_small(amount) else room.opens_at(amount)
+        if opens is not None:
+            said = f"opens at {moments.show(opens)}"
+            yield Blocker(kind="rate", id=room.name, detail=said)
+        for start in room.starts:
+            said = f"used {start.amount} of {room.name} until {moments.show(start.until)}"
+            yield Blocker(kind="job", id=start.job, detail=said, since=start.at)

@@ -7,6 +7,7 @@ import msgspec
 from headway.domain import states
 from headway.domain.gates.verdict import Blocker, Closed
 from headway.domain.jobs import Lane
+from headway.domain.reservations import Reservation
 
 
 class Pause(msgspec.Struct, frozen=True):
@@ -27,25 +28,32 @@ class Pause(msgspec.Struct, frozen=True):
         return f"job type {self.job_type} is paused" if self.job_type else "everything is paused"
 
 
-def check(lane: Lane, pauses: Collection[Pause], reserved_by: str | None) -> Closed | None:
-    """Closed by any pause that covers the lane, or by a direct request that waits for a slot."""
-    if holding := [pause for pause in pauses if pause.holds(lane)]:
-        return Closed(
-            status=states.QUEUED,
-            kind="paused",
-            detail=holding[0].sentence,
-            blockers=tuple(
-                Blocker(
-                    kind="pause", id=one.queue or one.job_type or "everything", detail=one.sentence
-                )
-                for one in holding
-            ),
-        )
-    if reserved_by is None:
+def check(lane: Lane, pauses: Collection[Pause], reservation: Reservation | None) -> Closed | None:
+    """Closed by any pause that covers the lane, and by a reservation that waits for a slot."""
+    holding = [pause for pause in pauses if pause.holds(lane)]
+    sentences = [one.sentence for one in holding]
+    blockers = [_paused(one) for one in holding]
+    if reservation is not None:
+        sentences.append(f"the next slot is reserved by {reservation.reserved_by}")
+        blockers.append(_reserved(reservation))
+    if not blockers:
         return None
     return Closed(
         status=states.QUEUED,
+        kind="paused" if holding else "reservation",
+        detail="; ".join(sentences),
+        blockers=tuple(blockers),
+    )
+
+
+def _paused(one: Pause) -> Blocker:
+    return Blocker(kind="pause", id=one.queue or one.job_type or "everything", detail=one.sentence)
+
+
+def _reserved(one: Reservation) -> Blocker:
+    return Blocker(
         kind="reservation",
-        detail=f"the next slot is reserved by {reserved_by}",
-        blockers=(Blocker(kind="reservation", id=reserved_by),),
+        id=one.reservation_id,
+        detail=f"reserved by {one.reserved_by}",
+        since=one.created_at,
     )

@@ -21,7 +21,8 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
 class Closed(msgspec.Struct, frozen=True, kw_only=True):
     """The gate is closed: the status the job gets, why, and because of whom.
 
-    `forever` says that nothing could open it as things are registered now.
+    `forever` says that nothing could open it as things are registered now; `is_busy` that only a
+    free slot is missing, which is no reason to wait but the job's turn.
     """
 
     status: JobStatus
@@ -29,6 +30,7 @@ class Closed(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
     blockers: tuple[Blocker, ...] = ()
     forever: bool = False
+    is_busy: bool = False
 
     @property
     def reason(self) -> WaitReason:

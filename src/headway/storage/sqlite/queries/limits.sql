@@ -30,6 +30,11 @@ INSERT INTO rate_uses (name, at, job_number, amount) VALUES (:name, :at, :job_nu
 -- What was started under a rate since a moment, and when the first of it was.
 SELECT coalesce(sum(amount), 0) AS amount, min(at) AS first FROM rate_uses WHERE name = :name AND at > :since;
 
+-- name: rate_starts
+-- The starts of jobs under a rate since a moment that used any of it, oldest first.
+SELECT j.job_id, r.at, r.amount FROM rate_uses r JOIN jobs j ON j.number = r.job_number
+WHERE r.name = :name AND r.at > :since AND r.amount > 0 ORDER BY r.at, r.job_number LIMIT :count;
+
 -- name: anybody_limited
 -- Whether a full limit keeps anybody waiting.
 SELECT 1 AS one FROM jobs WHERE limited_since IS NOT NULL LIMIT 1;

@@ -30,7 +30,7 @@ DELETE FROM workers WHERE worker_id IN (
 RETURNING worker_id AS id;
 
 -- name: held_by_worker
--- Which jobs each worker holds.
-SELECT le.worker_id, j.job_id FROM leases le JOIN jobs j ON j.number = le.job_number
+-- Which jobs each worker holds, and since when if it runs them.
+SELECT le.worker_id, j.job_id, le.granted_at AS since FROM leases le JOIN jobs j ON j.number = le.job_number
 UNION ALL
-SELECT worker_id, job_id FROM jobs WHERE claim_expires_at IS NOT NULL;
+SELECT worker_id, job_id, NULL AS since FROM jobs WHERE claim_expires_at IS NOT NULL;
