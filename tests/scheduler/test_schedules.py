@@ -13,7 +13,7 @@ from headway.domain.jobs import Job
 from headway.domain.reservations import ReservationState
 from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
 from headway.domain.schedules import Schedule
-from headway.domain.template_requests import TemplateRequest
+from headway.domain.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.tokens import Role
 from headway.scheduler import direct, schedules, templates, timekeeper, trigger
 from headway.scheduler.scheduler import Scheduler
@@ -345,3 +345,27 @@ def test_what_cannot_be_done_keeps_nothing_else_from_being_done(
         timekeeper.run_due(scheduler, clock.now())
     ended = scheduler.store.read(lambda tx: direct.get(tx, reservation.reservation_id))
     assert ended.state is ReservationState.EXPIRED
+
+
+def test_a_fire_makes_what_the_last_writer_of_the_schedule_may_submit(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    plain = TemplateRequest(name="plain", job_type="write")
+    scheduler.store.write(lambda tx: templates.create(scheduler, tx, plain, by_admin=False))
+    request = ScheduleRequest(template="plain", cron="0 * * * *", params={"argv": ["evil"]})
+    planted = scheduler.store.write(
+        lambda tx: schedules.create(scheduler, tx, request, Role.SUBMIT)
+    )
+    patch = TemplatePatch(job_type="command")
+    scheduler.store.write(lambda tx: templates.change(scheduler, tx, "plain", patch, by_admin=True))
+    clock.move(hours=1)
+    fire(scheduler)
+    assert made_jobs(scheduler) == []
+    with pytest.raises(errors.Forbidden):
+        scheduler.store.write(
+            lambda tx: trigger.trigger_now(scheduler, tx, planted.schedule_id, Role.ADMIN)
+        )
+    change(scheduler, planted, params={"argv": ["good"]})
+    clock.move(hours=1)
+    fire(scheduler)
+    assert [job.params for job in made_jobs(scheduler)] == [{"argv": ["good"]}]

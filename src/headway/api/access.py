@@ -1,52 +1,31 @@
 """Rules about who may ask for what, beyond the role of an operation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
 from headway.domain import errors
-from headway.domain.jobs import COMMAND
 from headway.domain.requests import JobRequest
 from headway.domain.tokens import Principal, Role
-from headway.scheduler.turns import Turns
-from headway.storage import jobs, templates
+from headway.scheduler import command_rule
+from headway.storage import jobs
 from headway.storage.transaction import Transaction
-
-ADMINS_ONLY = (
-    "command jobs need the admin role, or a template made by an admin and submitted without params"
-)
-
-
-def check_command(tx: Transaction, principal: Principal, wanted: Sequence[JobRequest]) -> None:
-    """Programs are run for admins, or from their templates just as they wrote them."""
-    if principal.may(Role.ADMIN):
-        return
-    with Turns(wanted) as turns:
-        for request in turns.each(enumerate(wanted)):
-            _check_command(tx, request)
-
-
-def _check_command(tx: Transaction, request: JobRequest) -> None:
-    template = templates.find(tx, request.template) if request.template else None
-    job_type = template.job_type if template else request.job_type
-    if job_type == COMMAND and (template is None or not template.by_admin or request.params):
-        raise errors.Forbidden(ADMINS_ONLY)
 
 
 def command_check(
     principal: Principal, request: JobRequest
 ) -> Callable[[Transaction], None] | None:
-    """The check for one request, where there is anything to check."""
+    """The rule for commands, asked for one request, where there is anything to ask."""
     if principal.may(Role.ADMIN):
         return None
-    return lambda tx: check_command(tx, principal, [request])
+    return lambda tx: command_rule.check_submits(tx, principal.role, [request])
 
 
-def check_change(tx: Transaction, principal: Principal, reference: str) -> None:
-    """Nobody below admin changes a command."""
-    if principal.may(Role.ADMIN):
-        return
-    record = jobs.read_one(tx, reference)
-    if jobs.lanes(tx, [record.lane_id])[record.lane_id].job_type == COMMAND:
-        raise errors.Forbidden(ADMINS_ONLY)
+def check_change(
+    tx: Transaction, principal: Principal, action: str, references: Iterable[str | int]
+) -> None:
+    """The rule for commands, asked for jobs that a person names."""
+    if not principal.may(Role.ADMIN):
+        numbers = [jobs.find_number(tx, one) for one in references]
+        command_rule.check_jobs(tx, principal.role, action, jobs.read(tx, numbers))
 
 
 def check_worker(tx: Transaction, principal: Principal, worker_id: str) -> None:

@@ -4,13 +4,13 @@ from typing import Any
 
 import msgspec
 
-from headway.api import access, paging
+from headway.api import paging
 from headway.api.jobs import CancelBody, refuse_key
 from headway.api.operation import Call, Nothing, Page, Paging, operation
 from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import Group
 from headway.domain.tokens import Role
-from headway.scheduler import groups, submit
+from headway.scheduler import command_rule, groups, submit
 from headway.storage import groups as kept
 from headway.storage.transaction import Transaction
 
@@ -29,7 +29,7 @@ def create_group(call: Call[GroupRequest, Nothing]) -> Any:
     request = msgspec.structs.replace(call.body, jobs=members)
 
     def work(tx: Transaction) -> Group:
-        access.check_command(tx, call.principal, request.jobs)
+        command_rule.check_submits(tx, call.principal.role, call.body.jobs)
         return groups.create(call.scheduler, tx, request)
 
     return call.scheduler.store.write_later(work)
@@ -68,5 +68,7 @@ def cancel_group(call: Call[CancelBody, Nothing]) -> Any:
 def reorder_group(call: Call[GroupOrder, Nothing]) -> Any:
     """Reorder the members that have not started."""
     return call.scheduler.store.write_later(
-        lambda tx: groups.reorder(call.scheduler, tx, call.path["id"], call.body.order)
+        lambda tx: groups.reorder(
+            call.scheduler, tx, call.path["id"], call.body.order, call.principal.role
+        )
     )

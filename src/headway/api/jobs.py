@@ -16,7 +16,7 @@ from headway.domain.runs import Run
 from headway.domain.states import JobStatus
 from headway.domain.tokens import Role
 from headway.scheduler import cancel as cancelling
-from headway.scheduler import explain, queue_control, results, submit
+from headway.scheduler import command_rule, explain, queue_control, results, submit
 from headway.storage import events, job_lists, jobs, runs
 from headway.storage.job_lists import JobFilter
 from headway.storage.transaction import Manner, Transaction
@@ -106,7 +106,7 @@ def create_jobs(call: Call[Batch, Nothing]) -> Any:
     wanted = submit.prepared(call.scheduler, wanted)
 
     def work(tx: Transaction) -> BatchAnswer:
-        access.check_command(tx, call.principal, wanted)
+        command_rule.check_submits(tx, call.principal.role, wanted)
         made = submit.submit_all(call.scheduler, tx, wanted)
         return BatchAnswer(
             jobs=[
@@ -184,7 +184,7 @@ def change_job(call: Call[JobPatch, Nothing]) -> Any:
     """Change the params, priority, position or time of a job that no worker has taken."""
 
     def work(tx: Transaction) -> Job:
-        access.check_change(tx, call.principal, call.path["id"])
+        access.check_change(tx, call.principal, "change", [call.path["id"]])
         if call.if_match is not None:
             now = explain.view(call.scheduler, tx, call.path["id"])
             versions.check(call.if_match, "job", now.number, now)

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from headway.api import paging
+from headway.api import access, paging
 from headway.api.operation import Call, Nothing, Page, Paging, operation
 from headway.domain import errors, priorities
 from headway.domain.answers import QueueStatus, RewindReport
@@ -55,6 +55,7 @@ def move_job(call: Call[MoveBody, Nothing]) -> Any:
     body = call.body
 
     def work(tx: Transaction) -> Job:
+        access.check_change(tx, call.principal, "move", [call.path["id"]])
         number = queue_control.move(
             call.scheduler,
             tx,
@@ -73,6 +74,7 @@ def approve_job(call: Call[ReasonBody, Nothing]) -> Any:
     """Approve a job, so that it may start."""
 
     def work(tx: Transaction) -> Job:
+        access.check_change(tx, call.principal, "approve", [call.path["id"]])
         number = approvals.approve(
             call.scheduler,
             tx,
@@ -90,6 +92,7 @@ def reject_job(call: Call[ReasonBody, Nothing]) -> Any:
     """Reject a job; it ends at once."""
 
     def work(tx: Transaction) -> Job:
+        access.check_change(tx, call.principal, "reject", [call.path["id"]])
         number = approvals.reject(
             call.scheduler,
             tx,
@@ -106,7 +109,13 @@ def reject_job(call: Call[ReasonBody, Nothing]) -> Any:
 def retry_job(call: Call[RewindBody, Nothing]) -> Any:
     """Rewind a job: rerun it and everything downstream of it."""
     return call.scheduler.store.write_later(
-        lambda tx: rewind.rewind(call.scheduler, tx, call.path["id"], force=call.body.force)
+        lambda tx: rewind.rewind(
+            call.scheduler,
+            tx,
+            call.path["id"],
+            force=call.body.force,
+            role=call.principal.role,
+        )
     )
 
 
@@ -174,6 +183,7 @@ def reorder_queue(call: Call[ReorderBody, Nothing]) -> Any:
         raise errors.InvalidRequest("order", f"at most {MOST_REORDERED} jobs at a time")
 
     def work(tx: Transaction) -> Page[Job]:
+        access.check_change(tx, call.principal, "move", call.body.order)
         numbers = queue_control.reorder(call.scheduler, tx, call.body.order)
         return Page(items=explain.views(call.scheduler, tx, numbers))
 

@@ -73,7 +73,9 @@ def retry_run(call: Call[RetryBody, Nothing]) -> Any:
     """Retry a failed run as a new job with the run's params."""
 
     def work(tx: Transaction) -> Job:
-        number = retry.retry_run(call.scheduler, tx, call.path["id"], call.body.priority)
+        number = retry.retry_run(
+            call.scheduler, tx, call.path["id"], call.body.priority, call.principal.role
+        )
         return explain.view(call.scheduler, tx, number)
 
     return call.scheduler.store.write_later(work)

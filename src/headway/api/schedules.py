@@ -4,15 +4,14 @@ from typing import Any
 
 import msgspec
 
-from headway.api import access, paging
+from headway.api import paging
 from headway.api.operation import Call, Nothing, Page, operation
 from headway.domain import versions
 from headway.domain.cron import Fire
 from headway.domain.jobs import Job
-from headway.domain.requests import JobRequest
 from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
 from headway.domain.schedules import Schedule
-from headway.domain.tokens import Principal, Role
+from headway.domain.tokens import Role
 from headway.scheduler import explain, schedules, trigger
 from headway.storage import schedules as kept
 from headway.storage.transaction import Transaction
@@ -37,9 +36,7 @@ def create_schedule(call: Call[ScheduleRequest, Nothing]) -> Any:
     """Create a schedule from a template and one of `cron`, `every` and `at`."""
 
     def work(tx: Transaction) -> Schedule:
-        schedule = schedules.create(call.scheduler, tx, call.body)
-        _check_command(tx, call.principal, schedule)
-        return schedule
+        return schedules.create(call.scheduler, tx, call.body, call.principal.role)
 
     return call.scheduler.store.write_later(work)
 
@@ -69,9 +66,7 @@ def change_schedule(call: Call[SchedulePatch, Nothing]) -> Any:
 
     def work(tx: Transaction) -> Schedule:
         versions.check(call.if_match, "schedule", name, schedules.get(tx, name))
-        schedule = schedules.change(call.scheduler, tx, name, call.body)
-        _check_command(tx, call.principal, schedule)
-        return schedule
+        return schedules.change(call.scheduler, tx, name, call.body, call.principal.role)
 
     return call.scheduler.store.write_later(work)
 
@@ -83,7 +78,7 @@ def remove_schedule(call: Call[Nothing, Nothing]) -> Any:
 
     def work(tx: Transaction) -> Schedule:
         versions.check(call.if_match, "schedule", name, schedules.get(tx, name))
-        return schedules.remove(tx, name)
+        return schedules.remove(tx, name, call.principal.role)
 
     return call.scheduler.store.write_later(work)
 
@@ -93,7 +88,8 @@ def trigger_schedule(call: Call[Nothing, Nothing]) -> Any:
     """Create a job from the schedule now."""
 
     def work(tx: Transaction) -> Job:
-        number = trigger.trigger_now(call.scheduler, tx, call.path["id"])
+        role = call.principal.role
+        number = trigger.trigger_now(call.scheduler, tx, call.path["id"], role)
         return explain.view(call.scheduler, tx, number)
 
     return call.scheduler.store.write_later(work)
@@ -106,9 +102,3 @@ def preview_schedule(call: Call[Nothing, PreviewQuery]) -> Page[Fire]:
         lambda tx: schedules.preview(tx, call.path["id"], call.query.n)
     )
     return Page(items=found)
-
-
-def _check_command(tx: Transaction, principal: Principal, schedule: Schedule) -> None:
-    """The rule for submits, asked for the jobs that the schedule would make."""
-    request = JobRequest(template=schedule.template_id, params=schedule.params)
-    access.check_command(tx, principal, [request])

@@ -4,14 +4,13 @@ from typing import Any
 
 import msgspec
 
-from headway.api import access, filters, paging
+from headway.api import filters, paging
 from headway.api.operation import Call, Nothing, Page, operation
-from headway.domain import errors, versions
-from headway.domain.jobs import COMMAND
+from headway.domain import versions
 from headway.domain.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.templates import Template, TemplateStatus
-from headway.domain.tokens import Principal, Role
-from headway.scheduler import templates
+from headway.domain.tokens import Role
+from headway.scheduler import command_rule, templates
 from headway.storage.transaction import Transaction
 
 
@@ -28,7 +27,7 @@ class TemplateQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 )
 def create_template(call: Call[TemplateRequest, Nothing]) -> Any:
     """Create a template; its name must be unused."""
-    _check_command(call.principal, call.body.job_type)
+    command_rule.check_template(call.principal.role, call.body.job_type)
     by_admin = call.principal.may(Role.ADMIN)
     return call.scheduler.store.write_later(
         lambda tx: templates.create(call.scheduler, tx, call.body, by_admin=by_admin)
@@ -60,8 +59,8 @@ def change_template(call: Call[TemplatePatch, Nothing]) -> Any:
     def work(tx: Transaction) -> Template:
         template = templates.get(tx, call.path["id"])
         versions.check(call.if_match, "template", template.name, template)
-        _check_command(call.principal, template.job_type)
-        _check_command(call.principal, call.body.job_type)
+        role = call.principal.role
+        command_rule.check_template(role, template.job_type, call.body.job_type)
         by_admin = call.principal.may(Role.ADMIN)
         return templates.change(call.scheduler, tx, call.path["id"], call.body, by_admin=by_admin)
 
@@ -75,13 +74,7 @@ def archive_template(call: Call[Nothing, Nothing]) -> Any:
     def work(tx: Transaction) -> Template:
         template = templates.get(tx, call.path["id"])
         versions.check(call.if_match, "template", template.name, template)
-        _check_command(call.principal, template.job_type)
+        command_rule.check_template(call.principal.role, template.job_type)
         return templates.archive(tx, call.path["id"])
 
     return call.scheduler.store.write_later(work)
-
-
-def _check_command(principal: Principal, job_type: str | msgspec.UnsetType) -> None:
-    """Templates of commands are written by admins."""
-    if job_type == COMMAND and not principal.may(Role.ADMIN):
-        raise errors.Forbidden(access.ADMINS_ONLY)

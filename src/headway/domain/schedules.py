@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from headway.domain.tokens import Role
+
 
 class Catchup(StrEnum):
     """What to do about fires that were missed while no server was running."""
@@ -38,6 +40,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     catchup: Catchup = Catchup.ONE
     catchup_limit: int = 100
     overlap: Overlap = Overlap.ALLOW
+    written_by: Role = Role.SUBMIT
+    """The role of who wrote it last: each fire may make what that role may submit."""
     created_at: datetime
     last_triggered_at: datetime | None = None
     next_trigger_at: datetime | None = None

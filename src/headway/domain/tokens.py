@@ -24,6 +24,11 @@ _INCLUDES = {
 }
 
 
+def includes(role: Role, needed: Role) -> bool:
+    """Whether who has one role may do what needs another."""
+    return needed in _INCLUDES[role]
+
+
 class Token(msgspec.Struct, frozen=True, kw_only=True):
     """A token as it is listed; the token itself is shown once, when it is made."""
 
@@ -45,7 +50,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
 
     def may(self, role: Role) -> bool:
         """Whether the principal's role includes this one."""
-        return role in _INCLUDES[self.role]
+        return includes(self.role, role)
 
 
 def digest(token: str) -> str:

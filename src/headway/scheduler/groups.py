@@ -9,8 +9,9 @@ from headway.domain import errors, events, graph, plain_json, requests, states
 from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import Group, GroupMode
 from headway.domain.jobs import After, Policy, Terms, WaitReason
+from headway.domain.tokens import Role
 from headway.scheduler import cancel as cancelling
-from headway.scheduler import lock_lines, settle, submit
+from headway.scheduler import command_rule, lock_lines, settle, submit
 from headway.scheduler.endings import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, groups, jobs, records
@@ -76,7 +77,11 @@ def cancel(
 
 
 def reorder(
-    scheduler: Scheduler, tx: Transaction, group_id: str, order: Sequence[str | int]
+    scheduler: Scheduler,
+    tx: Transaction,
+    group_id: str,
+    order: Sequence[str | int],
+    role: Role = Role.ADMIN,
 ) -> Group:
     """Put the members that have not started into this order, on the places that they have now."""
     mode = groups.find(tx, group_id).mode
@@ -86,6 +91,7 @@ def reorder(
     members.sort(key=lambda record: (record.group_place or 0, record.number))
     waiting = [record for record in members if record.chain not in begun]
     wanted = _wanted(tx, order, waiting)
+    command_rule.check_jobs(tx, role, "reorder", waiting)
     following = iter(wanted)
     new = [one if one.chain in begun else next(following) for one in members]
     if mode is GroupMode.SEQUENTIAL:

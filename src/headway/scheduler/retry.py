@@ -9,7 +9,8 @@ import msgspec
 from headway.domain import errors, events, priorities, states
 from headway.domain.jobs import WaitReason
 from headway.domain.runs import RunStatus
-from headway.scheduler import settle
+from headway.domain.tokens import Role
+from headway.scheduler import command_rule, settle
 from headway.scheduler.endings import Ended
 from headway.scheduler.insert import NewJob, insert
 from headway.scheduler.retry_jobs import retry_job
@@ -23,11 +24,16 @@ RETRIED_BY_HAND = "retried by hand"
 
 
 def retry_run(
-    scheduler: Scheduler, tx: Transaction, run_id: str, priority: int | str | None = None
+    scheduler: Scheduler,
+    tx: Transaction,
+    run_id: str,
+    priority: int | str | None = None,
+    role: Role = Role.ADMIN,
 ) -> int:
     """A new link of the run's chain with the run's params; answers its number."""
     run = _failed_run(tx, run_id)
     failed = jobs.read(tx, [run["job_number"]])[0]
+    command_rule.check_jobs(tx, role, "retry", [failed])
     last = _last_link(tx, failed)
     _refuse_beside_another(tx, last)
     job = retry_job(

@@ -8,7 +8,8 @@ import msgspec
 
 from headway.domain import artifacts, errors, events, graph, states
 from headway.domain.answers import RewindReport
-from headway.scheduler import lock_lines, settle
+from headway.domain.tokens import Role
+from headway.scheduler import command_rule, lock_lines, settle
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, records
 from headway.storage.events import Chronicle
@@ -36,12 +37,18 @@ class _RetrySet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rewind(
-    scheduler: Scheduler, tx: Transaction, reference: str | int, *, force: bool = False
+    scheduler: Scheduler,
+    tx: Transaction,
+    reference: str | int,
+    *,
+    force: bool = False,
+    role: Role = Role.ADMIN,
 ) -> RewindReport:
     """Start the job's chain and all that lies downstream afresh; what lies upstream stays."""
     requested = jobs.read_one(tx, reference)
     root = _root(tx, requested)
     found = _retry_set(tx, root)
+    command_rule.check_jobs(tx, role, "rewind", found.everyone)
     _refuse(scheduler, tx, root, found, force=force)
     chronicle = Chronicle(tx)
     _make_history(tx, chronicle, found.retries)

@@ -12,7 +12,8 @@ from headway.domain.cron import Fire, Timetable
 from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
 from headway.domain.schedules import Schedule
 from headway.domain.templates import Template, TemplateStatus
-from headway.scheduler import params
+from headway.domain.tokens import Role
+from headway.scheduler import command_rule, params
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import schedules, templates
 from headway.storage.transaction import DUE, Transaction
@@ -24,18 +25,22 @@ SHORTEST_PERIOD_S = 1.0
 TIMES = ("cron", "every", "at")
 
 
-def create(scheduler: Scheduler, tx: Transaction, request: ScheduleRequest) -> Schedule:
-    """A new schedule, which fires from now on."""
+def create(
+    scheduler: Scheduler, tx: Transaction, request: ScheduleRequest, role: Role = Role.ADMIN
+) -> Schedule:
+    """A new schedule, which fires from now on with the rights of this role."""
     given = msgspec.structs.asdict(request)
     template = _template(tx, given.pop("template"))
     schedule = Schedule(
         schedule_id=scheduler.new_id(tx.now),
         template_id=template.template_id,
+        written_by=role,
         created_at=tx.now,
         **_read(given, request.timezone),
     )
     _check(tx, schedule)
     _check_params(scheduler, schedule, template)
+    command_rule.check_fire(tx, role, schedule)
     schedule = _with_next(schedule, tx.now)
     schedules.insert(tx, schedule)
     tx.wake(DUE)
@@ -50,9 +55,16 @@ def get(tx: Transaction, name: str) -> Schedule:
     return schedule
 
 
-def change(scheduler: Scheduler, tx: Transaction, name: str, patch: SchedulePatch) -> Schedule:
-    """Change a schedule. Jobs that it has made stay as they are."""
+def change(
+    scheduler: Scheduler,
+    tx: Transaction,
+    name: str,
+    patch: SchedulePatch,
+    role: Role = Role.ADMIN,
+) -> Schedule:
+    """Change a schedule, which from then on fires with the rights of this role."""
     old = get(tx, name)
+    command_rule.check_schedule(tx, role, "change", old)
     everything = msgspec.structs.asdict(patch)
     given = {field: value for field, value in everything.items() if value is not UNSET}
     if not given:
@@ -62,10 +74,12 @@ def change(scheduler: Scheduler, tx: Transaction, name: str, patch: SchedulePatc
         given["template_id"] = template.template_id
     if sum(given.get(time) is not None for time in TIMES) == 1:
         given = {**dict.fromkeys(TIMES), **given}
-    new = msgspec.structs.replace(old, **_read(given, given.get("timezone", old.timezone)))
+    read = _read(given, given.get("timezone", old.timezone))
+    new = msgspec.structs.replace(old, **read, written_by=role)
     _check(tx, new)
     if template is not None or "params" in given:
         _check_params(scheduler, new, template or _template(tx, new.template_id))
+    command_rule.check_fire(tx, role, new)
     if any(getattr(old, time) != getattr(new, time) for time in (*TIMES, "timezone", "enabled")):
         new = _with_next(new, tx.now)
     schedules.update(tx, new)
@@ -83,9 +97,10 @@ def disable(scheduler: Scheduler, tx: Transaction, name: str) -> Schedule:
     return change(scheduler, tx, name, SchedulePatch(enabled=False))
 
 
-def remove(tx: Transaction, name: str) -> Schedule:
+def remove(tx: Transaction, name: str, role: Role = Role.ADMIN) -> Schedule:
     """The schedule is gone; its jobs stay."""
     schedule = get(tx, name)
+    command_rule.check_schedule(tx, role, "delete", schedule)
     schedules.remove(tx, schedule.schedule_id)
     return schedule
 

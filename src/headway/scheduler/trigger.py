@@ -8,7 +8,8 @@ import msgspec
 from headway.domain import cron, errors, events
 from headway.domain.requests import JobRequest
 from headway.domain.schedules import Catchup, Overlap, Schedule
-from headway.scheduler import submit
+from headway.domain.tokens import Role
+from headway.scheduler import command_rule, submit
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.schedules import get, timetable
 from headway.storage import schedules
@@ -71,10 +72,11 @@ def look_again(tx: Transaction, after: str) -> str | None:
     return found[-1].schedule_id if len(found) == BATCH else None
 
 
-def trigger_now(scheduler: Scheduler, tx: Transaction, name: str) -> int:
+def trigger_now(scheduler: Scheduler, tx: Transaction, name: str, role: Role = Role.ADMIN) -> int:
     """Make a job now, whatever the timetable says; answers its number."""
     schedule = get(tx, name)
-    number = _make_job(scheduler, tx, schedule, tx.now)
+    command_rule.check_schedule(tx, role, "trigger", schedule)
+    number = _make_job(scheduler, tx, schedule, tx.now, role)
     chronicle = Chronicle(tx)
     chronicle.add(events.SCHEDULE_FIRED, number, _facts(schedule, tx.now) | {"by_hand": True})
     chronicle.write()
@@ -115,7 +117,7 @@ def _fire(
         chronicle.add(events.SCHEDULE_SKIPPED, None, facts | {"reason": "overlap"})
         return False
     try:
-        number = _make_job(scheduler, tx, schedule, fire_time)
+        number = _make_job(scheduler, tx, schedule, fire_time, schedule.written_by)
     except errors.HeadwayError as error:
         facts |= {"code": error.code, "error": error.detail}
         chronicle.add(events.SCHEDULE_FAILED, None, facts)
@@ -126,8 +128,9 @@ def _fire(
 
 
 def _make_job(
-    scheduler: Scheduler, tx: Transaction, schedule: Schedule, fire_time: datetime
+    scheduler: Scheduler, tx: Transaction, schedule: Schedule, fire_time: datetime, role: Role
 ) -> int:
+    command_rule.check_fire(tx, role, schedule)
     request = JobRequest(template=schedule.template_id, priority=schedule.priority)
     origin = submit.Origin(
         schedule_id=schedule.schedule_id, fire_time=fire_time, params=schedule.params
