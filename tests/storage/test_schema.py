@@ -86,7 +86,7 @@ def test_a_migration_that_waits_for_a_table_lets_others_write(
     fresh_database: Callable[[], str], clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = PostgresDatabase(fresh_database(), clock)
-    database.migrate(to=1)
+    database.migrate(to=9998)
     waits, written = threading.Event(), threading.Event()
 
     def pause(_: float) -> None:
@@ -115,7 +115,7 @@ def test_a_migration_gives_up_with_a_reason(
 ) -> None:
     monkeypatch.setattr(postgres_database, "MOST_TRIES", 1)
     database = PostgresDatabase(fresh_database(), clock)
-    database.migrate(to=1)
+    database.migrate(to=9998)
     with psycopg.connect(database.url) as reader:
         reader.execute("SELECT 1 FROM jobs")
         with pytest.raises(errors.Unavailable, match=r"9999 was not.*timeout.*try again"):

@@ -30,8 +30,10 @@ def _list_of(kind: Any) -> tuple[str | None, Any]:
     """The first field that is a list of structs, and of which."""
     for field in msgspec.structs.fields(kind):
         kinds = get_args(field.type)
-        if get_origin(field.type) is list and kinds and issubclass(kinds[0], msgspec.Struct):
-            return field.name, kinds[0]
+        item = kinds[0] if kinds else None
+        is_struct = isinstance(item, type) and issubclass(item, msgspec.Struct)
+        if get_origin(field.type) is list and is_struct:
+            return field.name, item
     return None, None
 
 
