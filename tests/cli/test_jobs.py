@@ -126,7 +126,7 @@ def test_a_job_that_failed_is_told_with_its_retry(cli: Cli) -> None:
         assert re.search(r"  took .*, no ink\n", cli.text("jobs", "list", "--all"))
         cli.call("jobs", "change", "2", "--now")
         finish(scheduler, claim(scheduler), RunStatus.FAILED, error="no paper")
-    assert "  job 2 tries it again, it is failed\n" in cli.text("why", "1")
+    assert "  job 2 tried it again and failed\n" in cli.text("why", "1")
     assert "all 2 attempts are used up; to try again: headway jobs retry 2" in cli.text("why", "2")
     ended = cli.call("jobs", "result", "1", code=1)
     assert (ended.stdout, ended.stderr) == (

@@ -11,12 +11,24 @@ from headway.domain.jobs import Job, RetryState
 STREAMS = (("stderr", " --stderr"), ("stdout", ""))
 
 
+_ENDS = {
+    states.SUCCEEDED: "succeeded",
+    states.SKIPPED: "was skipped",
+    states.TIMEOUT: "timed out",
+    states.CANCELLED: "was cancelled",
+    states.BLOCKED_BY_DEPENDENCY: "was blocked by a dependency",
+    states.BLOCKED_BY_APPROVAL: "was rejected",
+}
+
+
 def retry(session: Session, job: Job) -> str | None:
     """What became of trying a job again, if it failed."""
     if job.status not in states.RETRYABLE:
         return None
     last = last_link(session, job)
     if last is not job:
+        if last.status in states.TERMINAL:
+            return f"job {last.number} tried it again and {_ENDS.get(last.status, 'failed')}"
         return f"job {last.number} tries it again, it is {_standing(last)}"
     by_hand = f"headway jobs retry {job.number}"
     if job.retry_state is RetryState.EXHAUSTED and job.attempt:

@@ -15,6 +15,7 @@ import msgspec
 
 from headway import settings as settings_module
 from headway import wiring
+from headway.cli import schedule_text
 from headway.cli.session import Session
 from headway.client import calls
 from headway.clock import SystemClock
@@ -55,7 +56,8 @@ def examine(session: Session) -> list[Finding]:
         except (errors.HeadwayError, OSError, sqlite3.Error) as error:
             detail = error.detail if isinstance(error, errors.HeadwayError) else str(error)
             found.append(_bad(look.__name__.lstrip("_"), detail, None))
-    return [*found, _server(session, settings)]
+    found.append(_server(session, settings))
+    return [*found, *_schedules(session)] if all(one.ok for one in found) else found
 
 
 def _good(subject: str, detail: str) -> Finding:
@@ -192,3 +194,15 @@ def _server(session: Session, settings: Settings) -> Finding:
         return _bad("server", error.detail, "start it with headway serve, or fix --url")
     at_work = "and a worker is alive" if status.running else "but no worker is alive"
     return _good("server", f"{where} answers, {at_work}")
+
+
+def _schedules(session: Session) -> list[Finding]:
+    """Schedules that are on and make no jobs; looked at when everything else is well."""
+    if session.missing_store() is not None:
+        return []
+    idle = schedule_text.without_effect(session)
+    if not idle:
+        return [_good("schedules", "every schedule that is on has a template")]
+    names = ", ".join(idle)
+    mend = f"headway schedules delete {idle[0]}"
+    return [_bad("schedules", f"on, but their templates are archived: {names}", mend)]

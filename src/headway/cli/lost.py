@@ -26,6 +26,22 @@ def sentences(found: Sequence[Worker]) -> dict[str, str]:
     return {worker_id: _sentence(worker_id, another=another) for worker_id in gone}
 
 
+def warnings(session: Session, jobs: Sequence[Job]) -> list[str]:
+    """Which of these jobs only seem to run, and that no worker is there to start the others."""
+    if all(job.status in states.TERMINAL for job in jobs):
+        return []
+    known = session.send(calls.list_workers()).items
+    gone = sentences(known)
+    lost = [job for job in jobs if job.status is states.RUNNING and job.worker_id in gone]
+    said = {gone[str(job.worker_id)]: "" for job in lost}
+    for job in lost:
+        said[gone[str(job.worker_id)]] += f" {job.number}"
+    told = [f"job{numbers} does not go on: {sentence}" for sentence, numbers in said.items()]
+    if not told and not any(one.alive for one in known):
+        told = ["no server and no worker is running; jobs start when one does: headway serve"]
+    return told
+
+
 def reason(session: Session, job: Job) -> str | None:
     """Why a running job does not go on and what to do, if the process that ran it is gone."""
     if job.status is not states.RUNNING or job.worker_id is None:

@@ -93,13 +93,14 @@ class Session:
         """The way to the scheduler, opened when it is first needed."""
         from headway import wiring
 
-        missing = None if self._makes_store else self._missing_store()
+        missing = None if self._makes_store else self.missing_store()
         if missing is not None:
             return self._stand_in(missing)
         app = None if self.settings.url else wiring.load_app(self.settings.app)
         return wiring.connect(self.settings, app)
 
-    def _missing_store(self) -> errors.NoStore | None:
+    def missing_store(self) -> errors.NoStore | None:
+        """That there is neither a server nor a database yet, if so."""
         from headway import wiring
 
         if wiring.server_url(self.settings) is not None:
@@ -131,7 +132,7 @@ class Session:
                 "url",
                 "this works on the database itself; run it where the data is, without --url",
             )
-        if (missing := self._missing_store()) is not None:
+        if (missing := self.missing_store()) is not None:
             raise missing
         self.client = wiring.local_client(self.settings)
         transport = self.client.transport

@@ -92,10 +92,16 @@ def headline(error: str | None) -> str:
     return (error or "").strip().partition("\n")[0]
 
 
+CANCELLED_CODE = 143
+"""What a shell says of a program that was asked to end; one that never ran has no code."""
+
+
 def ending(job: Job) -> int:
     """The exit code that a job's end stands for."""
     if job.exit_code is not None and job.status not in states.SUCCESS:
         return 128 - job.exit_code if job.exit_code < 0 else job.exit_code & 0xFF or 1
+    if job.status is states.CANCELLED and job.started_at is None:
+        return CANCELLED_CODE
     return code(job.status)
 
 

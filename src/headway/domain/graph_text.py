@@ -1,6 +1,7 @@
 """The graph as text: what is waiting on what, in plain ASCII."""
 
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -11,9 +12,10 @@ from headway.domain.answers import Edge, Graph, Node
 HEADER = "Schedule (DAG)"
 EMPTY = "Outcome: No scheduled jobs"
 LONGEST_COMMAND = 60
+NARROWEST = 20
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
+_BRANCH = re.compile(r"(?:\|   |    )*(?:\|-- |`-- )?")
 
 Number: TypeAlias = Callable[[str], str]
 """From a job's id to its number, or to the id if that is not known."""
@@ -27,6 +29,23 @@ def render(graph: Graph, max_depth: int = 3, number: Number = str) -> str:
     if not graph.nodes:
         return EMPTY
     return "\n".join([HEADER, *_Drawing(graph, max_depth, number).lines()])
+
+
+def fitted(drawing: str, width: int | None) -> str:
+    """The drawing with lines that are too long for the screen continued below, in their branch."""
+    if width is None:
+        return drawing
+    return "\n".join(part for line in drawing.split("\n") for part in _wrapped(line, width))
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    branch = _BRANCH.match(line)
+    indent = branch[0] if branch else ""
+    below = indent.replace("|--", "|  ").replace("`--", "   ") + "    "
+    room = max(width, len(below) + NARROWEST)
+    return textwrap.wrap(
+        line[len(indent) :], room, initial_indent=indent, subsequent_indent=below
+    ) or [line]
 
 
 class _Drawing:

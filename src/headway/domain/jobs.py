@@ -170,6 +170,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     dedup_key: str | None = None
     dedup_window_s: float | None = None
     deduplicated: bool = False
+    params_differ: bool | msgspec.UnsetType = msgspec.UNSET
+    """Only in the answer to a submit that found this job by its unique key."""
     tags: tuple[str, ...] = ()
     created_at: datetime
     queued_at: datetime | None = None

@@ -10,7 +10,6 @@ from headway.storage.events import Chronicle
 from headway.storage.transaction import EVENTS, Transaction
 
 ASKED, FORCED = "asked", "forced"
-EXIT_CODE = 143
 
 
 def cancel(
@@ -37,9 +36,7 @@ def cancel(
         tx.wake(EVENTS, CANCELS)
     else:
         why = WaitReason(kind="cancelled", detail=reason) if reason else None
-        ended = Ended(
-            record=record, status=states.CANCELLED, reason=why, exit_code=EXIT_CODE, retry=False
-        )
+        ended = Ended(record=record, status=states.CANCELLED, reason=why, retry=False)
         settle.settle(scheduler, tx, chronicle, ended=[ended])
     chronicle.write()
     return record.number

@@ -49,7 +49,7 @@ def cancel(
 ) -> Group:
     """Cancel every member that has not ended: at once while it waits, by request while it runs."""
     plain_json.refuse_nonsense(reason, "reason")
-    groups.find(tx, group_id)
+    group_id = groups.find(tx, group_id).group_id
     members = jobs.read(tx, groups.job_numbers(tx, group_id))
     active = [record for record in members if record.status in states.ACTIVE]
     if not active:
@@ -57,13 +57,7 @@ def cancel(
     why = WaitReason(kind="cancelled", detail=reason) if reason else None
     # All at once: one by one, a member's end would start the next for a moment.
     waiting = [
-        Ended(
-            record=record,
-            status=states.CANCELLED,
-            reason=why,
-            exit_code=cancelling.EXIT_CODE,
-            retry=False,
-        )
+        Ended(record=record, status=states.CANCELLED, reason=why, retry=False)
         for record in active
         if record.status is not states.RUNNING
     ]
@@ -84,7 +78,8 @@ def reorder(
     role: Role = Role.ADMIN,
 ) -> Group:
     """Put the members that have not started into this order, on the places that they have now."""
-    mode = groups.find(tx, group_id).mode
+    group = groups.find(tx, group_id)
+    group_id, mode = group.group_id, group.mode
     every = jobs.read(tx, groups.job_numbers(tx, group_id))
     begun = {record.chain for record in every if record.status not in states.WAITING}
     members = [record for record in every if record.retry_of is None]

@@ -18,7 +18,7 @@ from headway.scheduler.references import Plan, Submitted
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.templates import Templates
 from headway.scheduler.turns import Turns
-from headway.storage import jobs, records
+from headway.storage import codec, jobs, records
 from headway.storage.events import Chronicle
 from headway.storage.jobs import Allocation, LaneIds
 from headway.storage.transaction import Manner, Transaction
@@ -85,12 +85,18 @@ def submit_each(tx: Transaction, wishes: Sequence[Wish]) -> list[Receipt]:
     new_jobs = NewViews(tx)
     made = submit_all(wishes[0].scheduler, tx, requested, shown=new_jobs)
     views = new_jobs.of([one.number for one in made])
-    return [_receipt(one, views[one.number]) for one in made]
+    return [
+        _receipt(tx, one, views[one.number], request)
+        for one, request in zip(made, requested, strict=True)
+    ]
 
 
-def _receipt(one: Submitted, job: Job) -> Receipt:
+def _receipt(tx: Transaction, one: Submitted, job: Job, request: JobRequest) -> Receipt:
     if one.deduplicated:
-        job = msgspec.structs.replace(job, deduplicated=True)
+        template = Templates(tx).look_up(request.template)
+        wanted = {**(template.params if template else {}), **request.params}
+        differ = msgspec.json.decode(codec.dump(wanted)) != job.params
+        job = msgspec.structs.replace(job, deduplicated=True, params_differ=differ)
     return Receipt(job=job, created=one.created)
 
 

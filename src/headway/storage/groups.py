@@ -24,11 +24,11 @@ def insert(
     )
 
 
-def find(tx: Transaction, group_id: str) -> Group:
-    """One group."""
-    row = tx.row("group_by_id", group_id=group_id)
+def find(tx: Transaction, name: str) -> Group:
+    """One group by id or name; of several with one name the newest."""
+    row = tx.row("group_by_id", group_id=name) or tx.row("group_by_name", name=name)
     if row is None:
-        raise errors.NotFound("group", group_id)
+        raise errors.NotFound("group", name)
     return _views(tx, [row])[0]
 
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 app = commands()
 
-GroupId = Annotated[str, typer.Argument(metavar="GROUP", help="Group id.", show_default=False)]
+GroupId = Annotated[
+    str, typer.Argument(metavar="GROUP", help="Group name or id.", show_default=False)
+]
 
 
 @command(app, "list", "headway groups list")
@@ -46,7 +48,7 @@ def list_groups(session: "Session", limit: options.Limit = 20) -> None:
     )
 
 
-@command(app, "show", "headway groups show GROUP")
+@command(app, "show", "headway groups show release")
 def show(session: "Session", group: GroupId) -> None:
     """Show one group and its members."""
     from headway.client import calls

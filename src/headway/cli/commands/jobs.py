@@ -39,7 +39,7 @@ def list_jobs(
     """List jobs, newest first; ended ones only with --all or --status."""
     from headway.api.jobs import JobQuery
     from headway.api.operation import Page
-    from headway.cli import job_text
+    from headway.cli import job_text, lost
     from headway.client import calls
 
     shown = status or (None if everything else "active")
@@ -55,6 +55,9 @@ def list_jobs(
             session.screen.line(f"There are more; use --limit {limit * 4}")
         if shown == "active":
             _say_hidden(session, query)
+        if session.is_local:
+            for sentence in lost.warnings(session, found):
+                session.screen.note(sentence)
 
     session.show(Page(items=found, next_cursor=more), render)
 
@@ -130,7 +133,12 @@ def status(
         return
     found = session.send(calls.get_job(job))
     session.show(
-        {"job_id": found.job_id, "number": found.number, "status": found.status},
+        {
+            "job_id": found.job_id,
+            "number": found.number,
+            "status": found.status,
+            "exit_code": found.exit_code,
+        },
         lambda: session.screen.line(words.status(found.status)),
     )
 
@@ -167,7 +175,8 @@ def schedule(
     else:
         # Around one job there are as many steps below it as above.
         depth = max_depth if job is None else 2 * max_depth
-        session.screen.line(graph_text.render(graph, depth, session.number))
+        drawing = graph_text.render(graph, depth, session.number)
+        session.screen.line(graph_text.fitted(drawing, session.screen.width))
 
 
 @command(app, "events", "headway jobs events 7")

@@ -55,18 +55,19 @@ Overlap = Annotated[
 def list_schedules(session: "Session", limit: options.Limit = 50) -> None:
     """List schedules, newest first."""
     from headway.api.operation import Page
-    from headway.cli import words
-    from headway.cli.screen import Column, Styled
+    from headway.cli import schedule_text
+    from headway.cli.screen import Column
     from headway.client import calls
 
     found, more = session.some(calls.list_schedules(), limit)
+    archived = schedule_text.archived_templates(session) if found else set()
     columns = [Column("NAME", elastic=True), Column("WHEN", elastic=True), Column("STATE")]
     rows = [
         [
             one.name or one.schedule_id,
             _when(one),
-            Styled("on", "green") if one.enabled else Styled("off", "yellow"),
-            words.when(one.next_trigger_at) or "",
+            schedule_text.state(one, archived),
+            schedule_text.next_fire(one, archived),
         ]
         for one in found
     ]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 app = commands()
 
+KNOWN = " (already submitted)"
 COMMAND_PARAMS = ("argv=", "cwd=", "env=", "stdin=")
 
 
@@ -154,7 +155,9 @@ def _say(session: "Session", job: "Job") -> None:
     from headway.cli import words
     from headway.domain import states
 
-    known = " (already submitted)" if job.deduplicated else ""
+    known = ""
+    if job.deduplicated:
+        known = " (already submitted, with other params)" if job.params_differ is True else KNOWN
     reason = f": {session.text(job.wait_reason.detail)}" if job.wait_reason else ""
     session.screen.line(f"Job {job.number} ", words.status(job.status), f"{reason}{known}")
     if job.status in states.ACTIVE:

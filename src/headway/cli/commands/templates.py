@@ -147,10 +147,23 @@ def edit(
 @command(app, "archive", "headway templates archive nightly")
 def archive(session: "Session", template: Name) -> None:
     """Archive a template: it stays readable but creates no more jobs."""
+    from headway.api.schedules import ScheduleQuery
     from headway.client import calls
 
     gone = session.send(calls.archive_template(template))
-    session.show(gone, lambda: session.screen.line(f"Archived template {gone.name}"))
+
+    def render() -> None:
+        session.screen.line(f"Archived template {gone.name}")
+        query = ScheduleQuery(template_id=gone.template_id)
+        for one in session.client.pages(calls.list_schedules(query)):
+            if one.enabled:
+                name = one.name or one.schedule_id
+                session.screen.note(
+                    f"schedule {name} makes no more jobs; to remove it: "
+                    f"headway schedules delete {name}"
+                )
+
+    session.show(gone, render)
 
 
 def _fields(

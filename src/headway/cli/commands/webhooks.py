@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 app = commands()
 
+WIDE = 120
+
 WebhookId = Annotated[
     str, typer.Argument(metavar="WEBHOOK", help="Webhook id.", show_default=False)
 ]
@@ -94,31 +96,47 @@ def deliveries(
     """List messages to endpoints, newest first."""
     from headway.api.operation import Page
     from headway.api.webhooks import DeliveryQuery
-    from headway.cli.screen import Column
     from headway.client import calls
 
     job_id = session.send(calls.get_job(job)).job_id if job else None
     query = DeliveryQuery(status=status, job_id=job_id)
     found, more = session.some(calls.list_deliveries(query), limit)
-    columns = [Column(title) for title in ("DELIVERY", "JOB", "STATUS", "TRIES")]
-    columns += [Column(title, elastic=True) for title in ("EVENT", "URL", "ERROR")]
-    session.show(
-        Page(items=found, next_cursor=more),
-        lambda: session.screen.table(columns, [_row(session, one) for one in found]),
-    )
+    session.show(Page(items=found, next_cursor=more), lambda: _table(session, found))
+
+
+def _table(session: "Session", found: "list[Delivery]") -> None:
+    """One line each; on a narrow screen the id and the error go below it."""
+    from headway.cli.screen import Column
+
+    columns = [Column(title) for title in ("JOB", "STATUS", "TRIES")]
+    columns += [Column(title, elastic=True) for title in ("EVENT", "URL")]
+    rows = [_row(session, one) for one in found]
+    width = session.screen.width
+    if width is None or width >= WIDE or not found:
+        whole = [
+            [one.delivery_id, *row, one.last_error or ""]
+            for one, row in zip(found, rows, strict=True)
+        ]
+        columns = [Column("DELIVERY"), *columns, Column("ERROR", elastic=True)]
+        session.screen.table(columns, whole)
+        return
+    title, *lines = session.screen.table_lines(columns, rows)
+    session.screen.line(title)
+    for one, line in zip(found, lines, strict=True):
+        session.screen.line(line)
+        below = f"  {one.delivery_id}  {one.last_error or ''}".rstrip()
+        session.screen.line(session.screen.cut(below, width))
 
 
 def _row(session: "Session", one: "Delivery") -> "list[Cell]":
     from headway.cli import words
 
     return [
-        one.delivery_id,
         session.number(one.job_id),
         words.status(one.status),
         str(one.attempts),
         one.event,
         one.url,
-        one.last_error or "",
     ]
 
 

@@ -2,6 +2,10 @@
 -- One group.
 SELECT {groups} FROM groups WHERE group_id = :group_id;
 
+-- name: group_by_name
+-- The newest group of a name.
+SELECT {groups} FROM groups WHERE name = :name ORDER BY group_id DESC LIMIT 1;
+
 -- name: insert_group
 -- A new group.
 INSERT INTO groups (group_id, name, mode, on_failure, created_at)
