@@ -28,13 +28,15 @@ def decode(raw: bytes, kind: Any) -> Any:
 @cache
 def _list_of(kind: Any) -> tuple[str | None, Any]:
     """The first field that is a list of structs, and of which."""
-    for field in msgspec.structs.fields(kind):
+    for field in msgspec.structs.fields(kind) if _is_struct(kind) else ():
         kinds = get_args(field.type)
-        item = kinds[0] if kinds else None
-        is_struct = isinstance(item, type) and issubclass(item, msgspec.Struct)
-        if get_origin(field.type) is list and is_struct:
-            return field.name, item
+        if get_origin(field.type) is list and kinds and _is_struct(kinds[0]):
+            return field.name, kinds[0]
     return None, None
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def _item(decoder: "msgspec.json.Decoder[Any]", part: msgspec.Raw, place: str) -> Any:
