@@ -20,7 +20,7 @@ from headway.domain.answers import GateState
 from headway.domain.jobs import WaitReason
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import markers, probes
+from headway.scheduler import markers, probes, retry
 from headway.scheduler.scheduler import Scheduler
 
 ONCE = {"max_attempts": 0}
@@ -277,3 +277,19 @@ def test_a_marker_set_by_hand_goes_with_the_failure_of_its_producer(scheduler: S
         f"dependency failed for {NAME}",
     )
     assert job(scheduler, user.number).waited_on == ("dependencies",)
+
+
+def test_a_producer_whose_chain_is_tried_again_is_an_active_one(scheduler: Scheduler) -> None:
+    submit(scheduler, "make", produces=[NAME], retry_policy={"max_attempts": 1, "base_delay_s": 0})
+    (first,) = claim(scheduler)
+    finish(scheduler, first, RunStatus.FAILED)
+    keep_time(scheduler)
+    finish(scheduler, claim(scheduler))
+    scheduler.store.write(lambda tx: markers.remove(scheduler, tx, "model", "big"))
+    assert first.lease is not None
+    run_id = first.lease.lease_id
+    scheduler.store.write(lambda tx: retry.retry_run(scheduler, tx, run_id))
+    user = submit(scheduler, needs=[NAME])
+    assert reason(scheduler, user.number) == (JobStatus.WAITING_ON_DEPS, f"waiting on {NAME}")
+    finish(scheduler, claim(scheduler))
+    assert [one.number for one in claim(scheduler)] == [user.number]

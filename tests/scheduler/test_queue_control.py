@@ -216,3 +216,14 @@ def test_a_rejected_job_ends_and_blocks_what_comes_after_it(scheduler: Scheduler
     assert ended.wait_reason is not None
     assert (ended.wait_reason.kind, ended.wait_reason.detail) == ("approval", "rejected by ann")
     assert job(scheduler, later.number).status is JobStatus.BLOCKED_BY_DEPENDENCY
+
+
+def test_a_new_job_goes_to_the_tail_whatever_was_moved_there_before(scheduler: Scheduler) -> None:
+    submit_all(scheduler, {}, {}, {})
+    move(scheduler, 1, after=3)
+    move(scheduler, 2, after=1)
+    submit(scheduler)
+    assert queue_order(scheduler) == [3, 1, 2, 4]
+    change(scheduler, 3, position=1_000_000)
+    submit(scheduler)
+    assert queue_order(scheduler) == [1, 2, 4, 3, 5]

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import msgspec
 import pytest
 from tests.helpers import WORKER, MovableClock, ask_lease, claim, finish, submit
 from tests.scheduler.asking import (
@@ -17,10 +18,20 @@ from tests.scheduler.asking import (
 
 from headway.domain.answers import GateState
 from headway.domain.gates import Blocker, Gate
+from headway.domain.group_requests import GroupRequest
 from headway.domain.jobs import Job
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import approvals, direct, explain, limit_control, queue_control, retry
+from headway.scheduler import (
+    approvals,
+    direct,
+    explain,
+    groups,
+    leases,
+    limit_control,
+    queue_control,
+    retry,
+)
 from headway.scheduler.leases import Denied
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.transaction import READY
@@ -502,12 +513,45 @@ def test_a_blocked_job_is_blocked_where_it_was_whatever_came_later(scheduler: Sc
     run_id = show(scheduler, failing.number).run_id
     assert run_id is not None
     scheduler.store.write(lambda tx: retry.retry_run(scheduler, tx, run_id))
-    for status in (JobStatus.QUEUED, JobStatus.SUCCEEDED):
+    for _ in (JobStatus.QUEUED, JobStatus.SUCCEEDED):
         gate = closed_gate(why(scheduler, blocked.number))
         assert gate.gate is Gate.AFTER
         assert gate.detail == f"dependency failed for job {failing.job_id} (failed)"
-        assert [(one.id, one.status) for one in gate.blockers] == [(failing.job_id, status)]
+        assert [(one.id, one.status) for one in gate.blockers] == [(failing.job_id, "FAILED")]
         finish(scheduler, claim(scheduler))
+
+
+def test_the_cause_of_a_blocked_job_stays_when_other_jobs_come_later(scheduler: Scheduler) -> None:
+    register(scheduler)
+    maker = submit(scheduler, produces=["custom:x:a"], retry_policy={"max_attempts": 0})
+    user = submit(scheduler, needs=["custom:x:a"])
+    last = submit(scheduler, after=[user.number])
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    before = why(scheduler, user.number), why(scheduler, last.number)
+    assert [(one.kind, one.id) for one in closed_gate(before[0]).blockers] == [
+        ("artifact", "custom:x:a"),
+        ("job", maker.job_id),
+    ]
+    assert causes(scheduler, last.number) == [(maker.job_id, JobStatus.FAILED, None)]
+    submit(scheduler, produces=["custom:x:a"])
+    submit(scheduler, after=[submit(scheduler).number], produces=["custom:x:a"])
+    assert (why(scheduler, user.number), why(scheduler, last.number)) == before
+
+
+def test_a_member_that_was_stopped_with_its_group_names_the_one_that_failed(
+    scheduler: Scheduler,
+) -> None:
+    register(scheduler)
+    members = [{"job_type": "work", "retry_policy": {"max_attempts": 0}}, {"job_type": "work"}]
+    made = msgspec.convert({"mode": "sequential", "jobs": members}, GroupRequest)
+    scheduler.store.write(lambda tx: groups.create(scheduler, tx, made))
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    assert show(scheduler, 2).status is JobStatus.CANCELLED
+    failed = show(scheduler, 1)
+    blockers = closed_gate(why(scheduler, 2)).blockers
+    assert [(one.kind, one.id, one.status) for one in blockers] == [
+        ("job", failed.job_id, "FAILED")
+    ]
 
 
 def test_a_job_that_was_made_history_is_shown_as_its_chain_stands(scheduler: Scheduler) -> None:
@@ -568,3 +612,64 @@ def test_a_list_is_shown_in_the_order_asked_for(scheduler: Scheduler, count: int
     shown = scheduler.store.read(lambda tx: explain.views(scheduler, tx, wanted))
     assert [job.number for job in shown] == wanted
     assert [job.queue_position for job in shown] == list(range(count, 0, -1))
+
+
+def test_a_submit_says_that_the_job_is_paused(scheduler: Scheduler) -> None:
+    register(scheduler)
+    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, "default", None))
+    made = submit(scheduler)
+    assert made.wait_reason is not None
+    assert made.wait_reason.detail == "queue default is paused"
+    assert submit(scheduler, queue="other").wait_reason is None
+
+
+def test_a_file_that_went_away_shows_in_the_job_as_in_why(scheduler: Scheduler) -> None:
+    register(scheduler)
+    file = scheduler.workspace.root / "a"
+    file.touch()
+    made = submit(scheduler, needs=["file:a"], missing_producer="wait")
+    assert show(scheduler, made.number).wait_reason is None
+    file.unlink()
+    shown = show(scheduler, made.number)
+    assert shown.wait_reason is not None
+    assert shown.wait_reason.detail == closed_gate(why(scheduler, made.number)).detail
+    assert shown.status is JobStatus.WAITING_ON_DEPS
+
+
+def test_a_job_that_was_denied_its_lease_shows_what_is_true_now(scheduler: Scheduler) -> None:
+    register(scheduler)
+    scheduler.store.write(
+        lambda tx: limit_control.put(scheduler, tx, "type:work", size=1, rate=None)
+    )
+    holder = claim_two_step(scheduler)
+    waiting = claim_two_step(scheduler)
+    assert isinstance(ask_lease(scheduler, holder), leases.Granted)
+    ask_lease(scheduler, waiting)
+    denied = show(scheduler, waiting)
+    assert denied.status is JobStatus.LEASE_PENDING
+    assert denied.wait_reason is not None
+    assert denied.wait_reason.kind == "limits"
+    scheduler.store.write(
+        lambda tx: limit_control.put(scheduler, tx, "type:work", size=2, rate=None)
+    )
+    assert show(scheduler, waiting).wait_reason is None
+    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, None))
+    paused = show(scheduler, waiting)
+    assert paused.status is JobStatus.LEASE_PENDING
+    assert paused.wait_reason is not None
+    assert paused.wait_reason.kind == "paused"
+    assert paused.waited_on == ("limits", "paused")
+
+
+def claim_two_step(scheduler: Scheduler) -> int:
+    """Submit a job and claim it without a lease."""
+    made = submit(scheduler)
+    assert [one.number for one in claim(scheduler, lease=False)] == [made.number]
+    return made.number
+
+
+def limit_to(scheduler: Scheduler, size: int) -> None:
+    """So many jobs of the type may run at once."""
+    scheduler.store.write(
+        lambda tx: limit_control.put(scheduler, tx, "type:work", size=size, rate=None)
+    )

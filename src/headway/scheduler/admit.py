@@ -6,7 +6,16 @@ from typing import NamedTuple
 import msgspec
 
 from headway.domain import events, moments, states
-from headway.domain.gates import Closed, after, approval, artifacts, locks, pinned_head, time
+from headway.domain.gates import (
+    Blocker,
+    Closed,
+    after,
+    approval,
+    artifacts,
+    locks,
+    pinned_head,
+    time,
+)
 from headway.domain.jobs import WaitReason
 from headway.domain.states import JobStatus
 from headway.scheduler import lock_lines
@@ -24,6 +33,7 @@ class Blocked(msgspec.Struct, frozen=True):
     record: JobRecord
     status: JobStatus
     reason: WaitReason
+    blockers: tuple[Blocker, ...]
 
 
 class Admitted(msgspec.Struct, frozen=True):
@@ -47,7 +57,7 @@ def admit(
     facts = gather(scheduler, tx, waiting)
     verdicts = [(record, first_closed(record, facts)) for record in waiting]
     blocked = [
-        Blocked(record, closed.status, closed.reason)
+        Blocked(record, closed.status, closed.reason, closed.blockers)
         for record, closed in verdicts
         if closed is not None and closed.status in states.TERMINAL
     ]

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from headway.domain.gates import Blocker
 from headway.domain.jobs import WaitReason
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
@@ -17,6 +18,8 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     reason: WaitReason | None = None
     gate: str | None = None
     """The kind of the gate that closed for ever, if one did."""
+    blockers: tuple[Blocker, ...] = ()
+    """What ended a job that never started, as it stood then."""
     run_id: str | None = None
     run_status: RunStatus | None = None
     error: str | None = None

@@ -39,6 +39,7 @@ class Facts:
         self._tx = tx
         self._dependencies: dict[int, list[Row]] = {}
         self._ends: dict[int, ChainEnd] = {}
+        self._makers: dict[int, ChainEnd] = {}
         self._producers: dict[str, dict[int, Row]] = {}
         self._markers: set[str] = set()
         self._present: dict[str, bool] = {}
@@ -86,7 +87,7 @@ class Facts:
                 artifact=name,
                 present=self.is_present(name),
                 producers=tuple(
-                    Producer(job=row["job_id"], status=self._ends[row["chain"]].status)
+                    Producer(job=row["job_id"], status=self._makers[row["chain"]].status)
                     for row in self._producers_for(record, name)
                 ),
             )
@@ -100,8 +101,8 @@ class Facts:
             end = self._ends.get(row["chain"])
             found[str(row["chain"])] = {end.number} if end and end.status in ACTIVE else set()
         for name in record.terms.needs:
-            ends = (self._ends[row["chain"]] for row in self._producers_for(record, name))
-            found[name] = {end.number for end in ends if end.status in ACTIVE}
+            links = (self._makers[row["chain"]] for row in self._producers_for(record, name))
+            found[name] = {link.number for link in links if link.status in ACTIVE}
         return {what: makers for what, makers in found.items() if makers}
 
     def _producers_for(self, record: JobRecord, name: str) -> list[Row]:
@@ -213,7 +214,8 @@ class Facts:
         for row in rows:
             if row["chain"] > 0:  # or else it is history: a rewind took it from its chain
                 self._producers[row["artifact"]].setdefault(row["chain"], row)
-        self._load_ends(chain for name in names for chain in self._producers[name])
+        chains = {chain for name in names for chain in self._producers[name]}
+        self._makers.update(jobs.producing_links(self._tx, chains - self._makers.keys()))
 
     def _named_jobs(self, name: str) -> list[Row]:
         """The jobs that an artifact names: their success is the artifact."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from headway.domain import events, groups, states
+from headway.domain.gates import Blocker
 from headway.domain.groups import (
     PREDECESSOR_FAILED,
     GroupMode,
@@ -135,19 +136,29 @@ def _stop_others(scheduler: Scheduler, tx: Transaction, group: Row, failed: Ende
         for record in jobs.read(tx, numbers)
         if record.number != failed.record.number and record.status in states.WAITING | states.CLAIMS
     ]
-    return [_end(scheduler, tx, record, verdict) for record in rest]
+    cause = Blocker(kind="job", id=failed.record.job_id, status=failed.status)
+    return [_end(scheduler, tx, record, verdict, cause) for record in rest]
 
 
-def _end(scheduler: Scheduler, tx: Transaction, record: JobRecord, verdict: Verdict) -> Ended:
+def _end(
+    scheduler: Scheduler, tx: Transaction, record: JobRecord, verdict: Verdict, cause: Blocker
+) -> Ended:
     reason = WaitReason(kind="group", detail=PREDECESSOR_FAILED)
     if verdict is Verdict.STOP:
-        return Ended(record=record, status=states.CANCELLED, reason=reason, retry=False)
+        return Ended(
+            record=record,
+            status=states.CANCELLED,
+            reason=reason,
+            blockers=(cause,),
+            retry=False,
+        )
     run_id = scheduler.new_id(tx.now)
     tx.many("insert_ended_run", [skipped_run(tx, record, run_id, PREDECESSOR_FAILED)])
     return Ended(
         record=record,
         status=states.SKIPPED,
         reason=reason,
+        blockers=(cause,),
         run_id=run_id,
         run_status=RunStatus.SKIPPED,
         error=PREDECESSOR_FAILED,

@@ -29,12 +29,12 @@ class LaneGates:
         self._workers = known_workers(scheduler, tx)
         self._seen: dict[object, Closed | None] = {}
 
-    def first_closed(self, lane: Lane, number: int) -> Closed | None:
+    def first_closed(self, lane: Lane, number: int, *, claimed: bool = False) -> Closed | None:
         """The first of these gates that is closed for a job of a lane, other than by full slots."""
         parts = (lane.queue, lane.job_type, lane.cost_units, lane.requires, *lane.limits.items())
-        key = (id(self._rooms.seen_by(number)), *parts)
+        key = (id(self._rooms.seen_by(number)), claimed, *parts)
         if key not in self._seen:
-            found = self.closed(lane, number).values()
+            found = self.closed(lane, number, claimed=claimed).values()
             self._seen[key] = next((one for one in found if not one.is_busy), None)
         return self._seen[key]
 

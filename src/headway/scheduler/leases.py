@@ -122,7 +122,14 @@ def _end(
     closed: Closed,
 ) -> Denied:
     """A claimed job that can never start ends here; asking again finds that it has ended."""
-    ended = Ended(record=record, status=closed.status, reason=closed.reason, retry=False)
+    ended = Ended(
+        record=record,
+        status=closed.status,
+        reason=closed.reason,
+        gate=closed.kind,
+        blockers=closed.blockers,
+        retry=False,
+    )
     settle.settle(scheduler, tx, chronicle, ended=[ended])
     chronicle.write()
     return Denied(retry_after_ms=0, reason=closed.detail)

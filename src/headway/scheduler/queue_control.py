@@ -58,6 +58,7 @@ def _changed(
         if abs(patch.position) > FURTHEST_POSITION:
             raise errors.InvalidRequest("position", f"{patch.position} is out of range")
         row["position"] = patch.position
+        tx.put("raise_position", position=patch.position)
     if patch.scheduled_for is not _UNSET:
         requests.check_moment("scheduled_for", patch.scheduled_for)
         row["scheduled_for"] = moments.maybe_to_millis(patch.scheduled_for)
@@ -181,7 +182,9 @@ def _between(tx: Transaction, record: JobRecord, other: JobRecord, goes_before: 
         **{"except": record.number},
     )
     if beyond is None:
-        return other.position + (-POSITION_GAP if goes_before else POSITION_GAP)
+        if goes_before:
+            return other.position - POSITION_GAP
+        return jobs.allocate(tx, positions=1).position  # the tail: new jobs come behind it
     if abs(beyond["position"] - other.position) < 2:
         space_out(tx, other.priority)
         return _between(tx, record, jobs.read(tx, [other.number])[0], goes_before)

@@ -26,6 +26,9 @@ from headway.storage.transaction import READY, Transaction
 MARKER = "custom:"
 """Artifacts of this kind are there exactly if the database says so."""
 
+MOST_BLOCKERS = 50
+"""How many of the things that blocked a job are kept with it."""
+
 MOST_TRIED = 1000
 """How many may try for locks that came free in one transaction; the timekeeper sees to the rest."""
 
@@ -73,7 +76,12 @@ def settle(
 
 def _blocked(one: Blocked) -> Ended:
     return Ended(
-        record=one.record, status=one.status, reason=one.reason, gate=one.reason.kind, retry=False
+        record=one.record,
+        status=one.status,
+        reason=one.reason,
+        gate=one.reason.kind,
+        blockers=one.blockers,
+        retry=False,
     )
 
 
@@ -152,6 +160,7 @@ def _end(one: Ended, decision: retries.Decision | None) -> jobs.End:
         one.started_at,
         None if one.run_id == record.run_id else one.run_id,
         codec.dump(one.waited_on) if one.waited_on != record.waited_on else None,
+        codec.dump(one.blockers[:MOST_BLOCKERS]) if one.blockers else None,
     )
 
 

@@ -12,7 +12,7 @@ from headway.domain import errors, moments, requests
 from headway.domain.jobs import POSITION_GAP, After, Job, Terms
 from headway.domain.plain_json import Checked
 from headway.domain.requests import JobRequest
-from headway.scheduler import artifact_names, params, references, settle, submit_alone
+from headway.scheduler import artifact_names, params, references, settle, submit_alone, views
 from headway.scheduler.insert import Inserted, NewJob, insert
 from headway.scheduler.references import Plan, Submitted
 from headway.scheduler.scheduler import Scheduler
@@ -84,10 +84,11 @@ def submit_each(tx: Transaction, wishes: Sequence[Wish]) -> list[Receipt]:
     requested = [wish.request for wish in wishes]
     new_jobs = NewViews(tx)
     made = submit_all(wishes[0].scheduler, tx, requested, shown=new_jobs)
-    views = new_jobs.of([one.number for one in made])
+    shown = new_jobs.of([one.number for one in made])
+    standing = views.new(wishes[0].scheduler, tx, [shown[one.number] for one in made])
     return [
-        _receipt(tx, one, views[one.number], request)
-        for one, request in zip(made, requested, strict=True)
+        _receipt(tx, one, job, request)
+        for one, job, request in zip(made, standing, requested, strict=True)
     ]
 
 

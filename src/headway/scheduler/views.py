@@ -4,17 +4,18 @@ What is stored with a job says which of its own gates is closed. What closes a w
 at here, by the gates' own functions, when somebody asks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from headway.domain import states
-from headway.domain.gates import Closed, locks
+from headway.domain.gates import Closed
 from headway.domain.jobs import Job, Lane
+from headway.scheduler import admit
 from headway.scheduler.facts import gather
 from headway.scheduler.lane_gates import LaneGates
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records
+from headway.storage import jobs, limits, records, reservations
 from headway.storage.transaction import Transaction
 
 FURTHEST_PLACE = 10_000
@@ -30,12 +31,33 @@ def views(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> list
     """Some jobs as they are shown, in the order asked for, with what is not stored."""
     found = jobs.views(tx, numbers)
     waiting = [job.number for job in found if job.status in states.WAITING]
-    if not waiting:
-        return found
-    places = places_in_queue(tx, waiting)
-    ready = [job for job in found if job.status is states.QUEUED and job.wait_reason is None]
-    closed = _closed_now(scheduler, tx, ready)
-    return [_complete(job, places.get(job.number), closed.get(job.number)) for job in found]
+    places = places_in_queue(tx, waiting) if waiting else {}
+    return _as_they_stand(scheduler, tx, found, places)
+
+
+def new(scheduler: Scheduler, tx: Transaction, made: Sequence[Job]) -> list[Job]:
+    """Jobs that were just submitted; most of the time no pause or reservation concerns them."""
+    if not limits.pauses(tx) and reservations.active(tx) is None:
+        return list(made)
+    return _as_they_stand(scheduler, tx, made, {})
+
+
+def _as_they_stand(
+    scheduler: Scheduler, tx: Transaction, found: Sequence[Job], places: Mapping[int, int]
+) -> list[Job]:
+    """Jobs with what closes their gates now, as far as it is not stored with them."""
+    judged = {job.number for job in found if _is_ready(job) or job.status in states.CLAIMS}
+    closed = _closed_now(scheduler, tx, [job for job in found if job.number in judged])
+    return [
+        _judged(job, places.get(job.number), closed.get(job.number))
+        if job.number in judged
+        else _placed(job, places.get(job.number))
+        for job in found
+    ]
+
+
+def _is_ready(job: Job) -> bool:
+    return job.status is states.QUEUED and job.wait_reason is None
 
 
 def places_in_queue(tx: Transaction, numbers: Sequence[int]) -> dict[int, int]:
@@ -44,26 +66,34 @@ def places_in_queue(tx: Transaction, numbers: Sequence[int]) -> dict[int, int]:
     return {row["number"]: row["place"] for row in rows}
 
 
-def _closed_now(scheduler: Scheduler, tx: Transaction, ready: Sequence[Job]) -> dict[int, Closed]:
-    """For jobs that may be claimed: a lock taken since they were admitted, or their closed lane."""
-    if not ready:
+def _closed_now(scheduler: Scheduler, tx: Transaction, judged: Sequence[Job]) -> dict[int, Closed]:
+    """The first closed gate of jobs that may be claimed, or are: their own, or their lane's."""
+    if not judged:
         return {}
-    closed = _locked(scheduler, tx, [job.number for job in ready if job.locks])
+    closed = _own_gates(scheduler, tx, [job.number for job in judged if _may_close(job)])
     gates = LaneGates(scheduler, tx)
-    for job in ready:
-        if job.number not in closed and (found := gates.first_closed(_lane(job), job.number)):
+    for job in judged:
+        claimed = job.status in states.CLAIMS
+        if job.number not in closed and (
+            found := gates.first_closed(_lane(job), job.number, claimed=claimed)
+        ):
             closed[job.number] = found
     return closed
 
 
-def _locked(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> dict[int, Closed]:
-    """A lock that comes to be held closes the gate at once; the next claim writes it down."""
+def _may_close(job: Job) -> bool:
+    """Whether a gate of its own may have closed since it was admitted."""
+    return bool(job.locks or job.needs or job.pinned_head)
+
+
+def _own_gates(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> dict[int, Closed]:
+    """A lock that is taken or a file that goes away closes the gate; the next claim records it."""
     waiting = jobs.read(tx, numbers)
     facts = gather(scheduler, tx, waiting)
     return {
         record.number: closed
         for record in waiting
-        if (closed := locks.check(record.terms.locks, facts.holders(record), facts.ahead(record)))
+        if (closed := admit.first_closed(record, facts)) is not None
     }
 
 
@@ -77,14 +107,24 @@ def _lane(job: Job) -> Lane:
     )
 
 
-def _complete(job: Job, place: int | None, closed: Closed | None) -> Job:
+def _placed(job: Job, place: int | None) -> Job:
+    return job if place is None else msgspec.structs.replace(job, queue_position=place)
+
+
+def _judged(job: Job, place: int | None, closed: Closed | None) -> Job:
+    """A claimed job keeps its status; a gate that would end the job does so when it is claimed."""
     if closed is None:
-        return job if place is None else msgspec.structs.replace(job, queue_position=place)
+        return _placed(_without_reason(job), place)
+    ready = job.status is states.QUEUED and closed.status in states.ACTIVE
     kinds = job.waited_on if closed.kind in job.waited_on else (*job.waited_on, closed.kind)
     return msgspec.structs.replace(
         job,
         queue_position=place,
-        status=closed.status,
+        status=closed.status if ready else job.status,
         wait_reason=closed.reason,
         waited_on=kinds,
     )
+
+
+def _without_reason(job: Job) -> Job:
+    return msgspec.structs.replace(job, wait_reason=None) if job.wait_reason else job

@@ -59,7 +59,7 @@ def why(scheduler: Scheduler, tx: Transaction, reference: str | int) -> Why:
 
 def _closed(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> Verdicts:
     if record.status in states.TERMINAL:
-        return _what_ended_it(scheduler, tx, record)
+        return _what_ended_it(record)
     if record.status is states.RUNNING:
         return {}
     facts = gather(scheduler, tx, [record])
@@ -131,38 +131,26 @@ def _with_circle(found: dict[Gate, Closed], circle: Blocker) -> dict[Gate, Close
     return {**found, gate: msgspec.structs.replace(closed, blockers=blockers, forever=True)}
 
 
-def _what_ended_it(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> Verdicts:
-    """The gate at which a job ended that never started."""
+def _what_ended_it(record: JobRecord) -> Verdicts:
+    """The gate at which a job ended that never started, by what was kept of it then."""
     if record.wait_kind is None or record.wait_detail is None:
         return {}
-    blockers: tuple[Blocker, ...] = ()
     if record.status is states.BLOCKED_BY_APPROVAL:
         gate = Gate.APPROVAL
     elif record.status is states.BLOCKED_BY_DEPENDENCY:
-        gate, blockers = _what_blocked_it(scheduler, tx, record)
+        missing = any(one.kind == "artifact" for one in record.blocked_by)
+        gate = Gate.ARTIFACTS if missing else Gate.AFTER
     elif record.wait_kind == "group":
         gate = Gate.AFTER
     else:
         return {}
     closed = Closed(
-        status=record.status, kind=record.wait_kind, detail=record.wait_detail, blockers=blockers
+        status=record.status,
+        kind=record.wait_kind,
+        detail=record.wait_detail,
+        blockers=record.blocked_by,
     )
     return {gate: closed}
-
-
-def _what_blocked_it(
-    scheduler: Scheduler, tx: Transaction, record: JobRecord
-) -> tuple[Gate, tuple[Blocker, ...]]:
-    """By the sentence it ended with: what it was about may stand otherwise by now."""
-    said = record.wait_detail or ""
-    facts = Facts(scheduler, tx)
-    facts.load([record], everything=True)
-    if any(said in artifacts.sentences(name) for name in record.terms.needs):
-        missing = _artifacts(record, facts)
-        return Gate.ARTIFACTS, missing.blockers if missing else ()
-    before = facts.predecessors(record)
-    named = [one for one in before if after.problem(one) or one.job in said]
-    return Gate.AFTER, tuple(after.blocker(one) for one in named)
 
 
 def _never(closed: Iterable[Closed]) -> bool:
@@ -181,8 +169,8 @@ def _rows(
     scheduler: Scheduler, tx: Transaction, record: JobRecord, closed: Verdicts
 ) -> tuple[GateRow, ...]:
     """Every gate judged by itself; those that a job never came to before it ended are not."""
-    if record.status in states.TERMINAL and record.started_at is None:
-        return _rows_of_unstarted(scheduler, tx, closed)
+    if record.status in states.TERMINAL and (closed or record.started_at is None):
+        return _rows_of_unstarted(tx, record, closed)
     return tuple(
         _closed_row(scheduler, tx, gate, closed[gate])
         if gate in closed
@@ -191,20 +179,24 @@ def _rows(
     )
 
 
-def _rows_of_unstarted(
-    scheduler: Scheduler, tx: Transaction, closed: Verdicts
-) -> tuple[GateRow, ...]:
+def _rows_of_unstarted(tx: Transaction, record: JobRecord, closed: Verdicts) -> tuple[GateRow, ...]:
     """The gate that ended a job was the last it came to; without one, none is known."""
     order = list(Gate)
     last = next((order.index(gate) for gate in order if gate in closed), -1)
     return (
         *(GateRow(gate=gate, state=GateState.OPEN) for gate in order[: max(last, 0)]),
-        *(_closed_row(scheduler, tx, order[last], closed[order[last]]) for _ in closed),
+        *(_row_of_end(tx, record, gate, verdict) for gate, verdict in closed.items()),
         *(
             GateRow(gate=gate, state=GateState.NOT_REACHED, detail=ENDED_BEFORE)
             for gate in order[last + 1 :]
         ),
     )
+
+
+def _row_of_end(tx: Transaction, record: JobRecord, gate: Gate, verdict: Closed) -> GateRow:
+    """What ended the job stays as it was then, and so does what began it."""
+    blockers = (*verdict.blockers, *_cause_of_end(tx, record))
+    return GateRow(gate=gate, state=GateState.CLOSED, detail=verdict.detail, blockers=blockers)
 
 
 def _closed_row(scheduler: Scheduler, tx: Transaction, gate: Gate, verdict: Closed) -> GateRow:
@@ -259,6 +251,32 @@ def _first_cause(
     return ()
 
 
+def _cause_of_end(tx: Transaction, record: JobRecord) -> tuple[Blocker, ...]:
+    """The job at which it began that this one could never start, if it is not named already."""
+    here, steps = record, 0
+    while steps < FARTHEST and (following := _what_ended(tx, here)) is not None:
+        here, steps = following, steps + 1
+    if steps < 2:
+        return ()
+    return (Blocker(kind="cause", id=here.job_id, status=here.status, detail=here.wait_detail),)
+
+
+def _what_ended(tx: Transaction, record: JobRecord) -> JobRecord | None:
+    """The link that ended this job: the last of the first chain that is named, as of then."""
+    named = [
+        one.id
+        for one in record.blocked_by
+        if one.kind == "job" and one.status not in states.SUCCESS
+    ]
+    for number in jobs.find_numbers(tx, named[:1]).values():
+        chain = abs(jobs.read(tx, [number])[0].chain)
+        links = jobs.read(tx, jobs.numbers_of_chain(tx, chain))
+        ended = [one for one in links if (one.finished_at or 0) <= (record.finished_at or 0)]
+        failed = [one for one in ended if one.status in states.FAILURE]
+        return failed[-1] if failed else None
+    return None
+
+
 def _first_job(tx: Transaction, blockers: Sequence[Blocker]) -> JobRecord | None:
     """The last link of the first job that blocks, is there and did not succeed."""
     named = [one.id for one in blockers if one.kind == "job" and one.status not in states.SUCCESS]
@@ -273,7 +291,7 @@ def _jobs_it_waits_for(
     scheduler: Scheduler, tx: Transaction, record: JobRecord
 ) -> tuple[Blocker, ...]:
     if record.status is states.BLOCKED_BY_DEPENDENCY:
-        return _what_blocked_it(scheduler, tx, record)[1]
+        return record.blocked_by
     if record.status is not states.WAITING_ON_DEPS:
         return ()
     found = _own_gates(record, gather(scheduler, tx, [record]))

@@ -16,7 +16,8 @@ COLUMNS = {
         "due_at, scheduled_for, chain, retry_of, retry_state, template_id, schedule_id, "
         "fire_time, group_id, group_place, open_deps, approval, wait_kind, wait_detail, "
         "cancel, worker_id, claim_expires_at, denials, run_id, progress, unique_key, "
-        "idempotency_key, request_hash, started_at, finished_at, exit_code, phase"
+        "idempotency_key, request_hash, started_at, finished_at, exit_code, phase, "
+        "blocked_by"
     ),
     "lanes": ("lane_id, key, queue, job_type, cost_units, requires, limits"),
     "leases": (

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headway.domain import errors, moments, retries
+from headway.domain import errors, moments, retries, states
 from headway.domain.jobs import (
     POSITION_GAP,
     Approval,
@@ -307,6 +307,7 @@ class End(NamedTuple):
     started_at: int | None = None
     run_id: str | None = None
     waited_on: str | None = None
+    blocked_by: str | None = None
 
 
 def end(tx: Transaction, ends: Sequence[tuple[int, End]]) -> None:
@@ -342,6 +343,19 @@ def deciding_links(tx: Transaction, chains: Collection[int]) -> dict[int, ChainE
         if earlier is None or not retries.settles_its_chain(earlier.status):
             found[link.chain] = link
     return found
+
+
+def numbers_of_chain(tx: Transaction, chain: int) -> list[int]:
+    """Every link of a chain, the oldest first, with those that a rewind made history."""
+    rows = tx.rows("chain_links", chains=records.with_history([chain]))
+    return sorted(row["number"] for row in rows)
+
+
+def producing_links(tx: Transaction, chains: Collection[int]) -> dict[int, ChainEnd]:
+    """The link by which each of these chains is judged as a producer: an active one goes first."""
+    last = chain_ends(tx, chains)
+    over = [chain for chain, link in last.items() if link.status in states.TERMINAL]
+    return {**last, **deciding_links(tx, over)}
 
 
 def _links(tx: Transaction, chains: Collection[int]) -> Iterator[ChainEnd]:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from headway.domain.gates import Blocker
 from headway.domain.jobs import Approval, Lane, RetryState, Terms
 from headway.domain.states import JobStatus
 from headway.storage import codec
@@ -89,6 +90,14 @@ class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
     finished_at: int | None
     exit_code: int | None
     phase: int
+    blocked_by_json: str | None
+
+    @property
+    def blocked_by(self) -> tuple[Blocker, ...]:
+        """What ended the job before it could start, as it stood then."""
+        if self.blocked_by_json is None:
+            return ()
+        return msgspec.json.decode(self.blocked_by_json, type=tuple[Blocker, ...])
 
 
 def lane(row: Row) -> Lane:

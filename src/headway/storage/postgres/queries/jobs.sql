@@ -2,6 +2,10 @@
 -- Take so many numbers of each counter; answers the last of each.
 SELECT name, value FROM take_numbers(:jobs, :positions, :payloads);
 
+-- name: raise_position
+-- New jobs come behind this position.
+SELECT setval('positions', greatest(CAST(:position AS bigint), pg_sequence_last_value('positions'), 1));
+
 -- name: lane_by_key
 -- The lane with this key.
 SELECT lane_id FROM lanes WHERE key = :key;
@@ -174,7 +178,7 @@ UPDATE jobs SET status = :status, finished_at = :finished_at, exit_code = :exit_
     wait_detail = :wait_detail, due_at = NULL, claim_expires_at = NULL, limited_since = NULL,
     started_at = coalesce(started_at, CAST(:started_at AS bigint)),
     waited_on = coalesce(CAST(:waited_on AS text), waited_on),
-    run_id = coalesce(CAST(:run_id AS text), run_id)
+    run_id = coalesce(CAST(:run_id AS text), run_id), blocked_by = :blocked_by
 WHERE number = ANY (CAST(:numbers AS bigint[]));
 
 -- name: request_cancel
@@ -278,7 +282,7 @@ UPDATE jobs SET generation = generation + 1, status = 'QUEUED', attempt = 0, sch
     started_at = NULL, finished_at = NULL, exit_code = NULL, cancel = NULL, worker_id = NULL,
     claim_expires_at = NULL, denials = 0, run_id = NULL, progress = NULL, retry_state = 'none',
     wait_kind = NULL, wait_detail = NULL, waited_on = '[]', limited_since = NULL, open_deps = :open_deps,
-    queued_at = NULL, approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END
+    queued_at = NULL, approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END, blocked_by = NULL
 WHERE number = :number;
 
 -- name: active_jobs_of_schedule

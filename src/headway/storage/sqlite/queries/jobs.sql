@@ -4,6 +4,10 @@ UPDATE counters SET value = value + CASE name
     WHEN 'job' THEN :jobs WHEN 'position' THEN :positions ELSE :payloads END
 RETURNING name, value;
 
+-- name: raise_position
+-- New jobs come behind this position.
+UPDATE counters SET value = :position WHERE name = 'position' AND value < :position;
+
 -- name: lane_by_key
 -- The lane with this key.
 SELECT lane_id FROM lanes WHERE key = :key;
@@ -168,7 +172,7 @@ UPDATE jobs SET status = :status, finished_at = :finished_at, exit_code = :exit_
     retry_state = :retry_state, progress = coalesce(:progress, progress), wait_kind = :wait_kind,
     wait_detail = :wait_detail, due_at = NULL, claim_expires_at = NULL, limited_since = NULL,
     started_at = coalesce(started_at, :started_at), waited_on = coalesce(:waited_on, waited_on),
-    run_id = coalesce(:run_id, run_id)
+    run_id = coalesce(:run_id, run_id), blocked_by = :blocked_by
 WHERE number IN (SELECT value FROM json_each(:numbers));
 
 -- name: request_cancel
@@ -271,7 +275,7 @@ UPDATE jobs SET generation = generation + 1, status = 'QUEUED', attempt = 0, sch
     started_at = NULL, finished_at = NULL, exit_code = NULL, cancel = NULL, worker_id = NULL,
     claim_expires_at = NULL, denials = 0, run_id = NULL, progress = NULL, retry_state = 'none',
     wait_kind = NULL, wait_detail = NULL, waited_on = '[]', limited_since = NULL, open_deps = :open_deps,
-    queued_at = NULL, approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END
+    queued_at = NULL, approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END, blocked_by = NULL
 WHERE number = :number;
 
 -- name: active_jobs_of_schedule
