@@ -2,6 +2,7 @@
 
 import queue
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -38,11 +39,11 @@ def make_work(
     *,
     timeout_s: float | None = None,
     deadline: float | None = None,
-    run_id: str = "run-1",
+    run_id: str | None = None,
 ) -> Work:
     """A run to execute, with its logs in a folder of the test."""
     return Work(
-        run_id=run_id,
+        run_id=run_id or str(uuid.uuid4()),  # processes are found by it, on the whole machine
         job_id="job-1",
         number=1,
         job_type=job_type,

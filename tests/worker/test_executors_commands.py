@@ -133,7 +133,8 @@ def test_env_adds_to_the_environment_and_the_token_stays_here(
     run(executor, work)
     seen = (work.log_dir / "stdout.log").read_text().splitlines()
     assert {"INHERITED=yes", "ADDED=too"} <= set(seen)
-    assert {"HEADWAY_JOB_ID=job-1", "HEADWAY_RUN_ID=run-1", "HEADWAY_ATTEMPT=0"} <= set(seen)
+    marks = {"HEADWAY_JOB_ID=job-1", f"HEADWAY_RUN_ID={work.run_id}", "HEADWAY_ATTEMPT=0"}
+    assert marks <= set(seen)
     assert "secret" not in "".join(seen)
 
 
@@ -199,6 +200,64 @@ def test_nothing_outlives_the_run(executor: CommandExecutor, tmp_path: Path) -> 
     assert run(executor, work).status is RunStatus.COMPLETED
     group = int((work.log_dir / "stdout.log").read_text())
     assert process_groups.is_gone(group)
+
+
+LEAVES_ITS_GROUP = "setsid sh -c 'echo $$ > left; exec sleep 600' & "
+DOUBLE_FORKS = "setsid sh -c 'sleep 600 & echo $! > left'; "
+UNTIL_LEFT = "while [ ! -s left ]; do sleep 0.05; done; echo ready; "
+
+
+def is_over(directory: Path) -> bool:
+    """Whether the process that left its group has ended; a zombie that init has yet to reap has."""
+    pid = int((directory / "left").read_text())
+    began = process_groups.start_time(pid)
+    return began is None or not process_groups.is_running(pid, began)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+@pytest.mark.parametrize("leaves", [LEAVES_ITS_GROUP, DOUBLE_FORKS])
+def test_a_child_in_a_session_of_its_own_ends_with_the_run(
+    executor: CommandExecutor, tmp_path: Path, leaves: str
+) -> None:
+    work = shell(tmp_path, leaves + UNTIL_LEFT)
+    assert run(executor, work).status is RunStatus.COMPLETED
+    eventually(lambda: is_over(tmp_path))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_a_child_in_a_session_of_its_own_ends_with_the_time_out(
+    executor: CommandExecutor, tmp_path: Path
+) -> None:
+    outcome = run(executor, shell(tmp_path, LEAVES_ITS_GROUP + "sleep 600", timeout_s=1.0))
+    assert outcome.timed_out
+    eventually(lambda: is_over(tmp_path))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+@pytest.mark.parametrize("by_guard", [False, True])
+def test_a_child_in_a_session_of_its_own_ends_by_force_and_by_the_guard(
+    executor: CommandExecutor, tmp_path: Path, by_guard: bool
+) -> None:
+    work = shell(tmp_path, LEAVES_ITS_GROUP + UNTIL_LEFT + "sleep 600")
+    running, outcomes = start(executor, work)
+    if by_guard:
+        running.renew(0.0)
+    else:
+        running.stop()
+    outcomes.next()
+    eventually(lambda: is_over(tmp_path))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_the_recovery_ends_a_child_in_a_session_of_its_own(
+    executor: CommandExecutor, tmp_path: Path
+) -> None:
+    work = shell(tmp_path, LEAVES_ITS_GROUP + UNTIL_LEFT + "sleep 600")
+    _, outcomes = start(executor, work)
+    eventually((work.log_dir / "process.json").exists)
+    assert process_groups.end_recorded({work.run_id: work.log_dir}, grace=10)
+    assert is_over(tmp_path)
+    outcomes.next()
 
 
 def test_the_process_is_noted_for_the_recovery(executor: CommandExecutor, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_handler_that_wants_the_context_gets_it(executor_for: Start, tmp_path:
     ctx = JobContext(work)
     outcomes = Outcomes()
     executor_for(who).start(work, ctx, outcomes)
-    assert outcomes.next().result == ["job-1", 1, "run-1", 0, {"name": "x"}, False]
+    assert outcomes.next().result == ["job-1", 1, work.run_id, 0, {"name": "x"}, False]
     assert ctx.take_progress() == Progress(0.5, "half")
     assert ctx.take_progress() is None
     assert (work.log_dir / "stdout.log").read_text() == "hello\n"

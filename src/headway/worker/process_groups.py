@@ -87,7 +87,17 @@ def end_group(pgid: int, began: str, grace: float) -> bool:
     """
     if not _is_the_group(pgid, began):
         return True
-    return end_members(pgid, grace)
+    marks = set().union(*(_marks(member.pid) for member in _members(pgid)))
+    return end_run(pgid, marks, grace)
+
+
+def end_run(pgid: int, run_ids: Collection[str], grace: float) -> bool:
+    """End a group that is surely ours and every process that left it but bears a run's mark."""
+    gone = _end_groups({pgid} | _marked_groups(run_ids), grace)
+    # One that was ended may have started another group after it was looked for.
+    while gone and (left := _marked_groups(run_ids)):
+        gone = _end_groups(left, 0.0)
+    return gone
 
 
 def end_members(pgid: int, grace: float) -> bool:
@@ -133,8 +143,8 @@ def end_recorded(directories: Mapping[str, Path], grace: float) -> bool:
     The runs are named with their folders. What is started is looked through once for all of them.
     """
     noted = {run_id: _note(directory) for run_id, directory in directories.items()}
-    # The worker may have died between starting a group and noting it.
-    found = _marked_groups({run_id for run_id, note in noted.items() if note is None})
+    # The worker may have died before it noted a group, and a child may have left its group.
+    found = _marked_groups(set(noted))
     here = boot_id()
     for note in noted.values():
         if note is not None and note["boot_id"] == here and _is_noted_group(note):

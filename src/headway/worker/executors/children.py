@@ -115,7 +115,9 @@ class ChildRun:
             self._is_over = True
             for timer in self._timers:
                 timer.cancel()
-        process_groups.end_members(process.pid, LEFTOVER_GRACE_S)
+        # After a time-out the lease is over: a retry must not run beside what is left.
+        grace = 0.0 if self._ending == "timeout" else LEFTOVER_GRACE_S
+        process_groups.end_run(process.pid, {self._work.run_id}, grace)
         returncode = process.wait()
         self._nursery.guard.forget(process.pid)
         return returncode
