@@ -33,6 +33,7 @@ MEANING = {
     "concurrency_policy": "your own `ConcurrencyPolicy`, `module:name`",
     "group_failure_policy": "your own `GroupFailurePolicy`, `module:name`",
     "log_format": "`text` or `json`",
+    "allow_commands": "`false`: a server refuses commands (`commands_off`), a worker takes none",
 }
 
 PAGE = """\
@@ -80,7 +81,14 @@ def _settings() -> str:
 
 
 def _kind(hint: Any) -> str:
-    words = {"str": "text", "int": "number", "float": "seconds", "tuple": "list", "dict": "table"}
+    words = {
+        "str": "text",
+        "int": "number",
+        "bool": "true or false",
+        "float": "seconds",
+        "tuple": "list",
+        "dict": "table",
+    }
     name = str(hint).replace("<class '", "").partition("[")[0].partition(" ")[0].rstrip("'>")
     return words[name]
 

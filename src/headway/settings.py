@@ -42,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     concurrency_policy: str | None = None
     group_failure_policy: str | None = None
     log_format: str = "text"
+    allow_commands: bool = True
 
     @property
     def data_dir(self) -> Path:

@@ -135,6 +135,7 @@ def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) 
             largest_params=settings.largest_body,
             largest_result=settings.largest_body,
             largest_batch=settings.largest_batch,
+            allow_commands=settings.allow_commands,
         ),
         handlers=app.handlers if app else {},
         defaults=app.defaults if app else {},

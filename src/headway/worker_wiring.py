@@ -46,7 +46,6 @@ def registration(
     *,
     prefix: str,
     every_queue: bool,
-    commands: bool = True,
 ) -> Registration:
     """Who this process is, as a worker."""
     me = process_groups.identify(os.getpid())
@@ -58,7 +57,7 @@ def registration(
         process_started=f"{me.boot_id}/{me.start_time}",
         abilities=Abilities(
             queues=None if every_queue else settings.queues,
-            job_types=served_types(handlers, commands),
+            job_types=served_types(handlers, settings.allow_commands),
             capabilities=settings.capabilities,
         ),
         slots=settings.slots,

@@ -37,6 +37,10 @@ def test_another_address_than_loopback_is_refused_until_there_is_a_token(cli: Cl
     refused = cli.error(*words, code=2)
     assert "listening on 127.0.0.2 requires a token" in refused
     assert "headway tokens create" in refused
+    cli.call("tokens", "create", "looks", "--role", "read")
+    revoked = cli.json("tokens", "create", "gone", "--role", "admin")
+    cli.call("tokens", "revoke", revoked["token_id"])
+    assert "in force and not read-only" in cli.error(*words, code=2)
     cli.call("tokens", "create", "ops", "--role", "admin")
     with cli.start(*words) as process:
         assert process.stdout is not None

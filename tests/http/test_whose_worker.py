@@ -131,3 +131,20 @@ def test_who_is_refused_does_not_keep_others_from_their_jobs(
     assert refusal(stranger.post("/api/claims", json=body)) == FOREIGN
     server.submit("fair")
     assert claim(stranger, "fair", worker_id="theirs")["job"]["job_type"] == "fair"
+
+
+def test_a_worker_learns_nothing_of_jobs_that_it_did_not_claim(
+    server: Server, stranger: httpx.Client
+) -> None:
+    job = server.submit("hidden")
+    said = set()
+    for name in (job["job_id"], job["number"], 10**9):
+        body = {"job_id": str(name), "worker_id": "curious"}
+        for path, fields in (
+            (f"/api/jobs/{name}/preparing", {"worker_id": "curious"}),
+            ("/api/leases", body),
+        ):
+            answer = stranger.post(path, json=fields)
+            detail = answer.json()["detail"].replace(str(name), "X")
+            said.add((*refusal(answer), detail))
+    assert said == {(404, "not_claimed", "worker curious has no claim on a job X")}

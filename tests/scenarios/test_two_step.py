@@ -90,7 +90,7 @@ def test_a_claimed_job_can_be_cancelled_and_is_then_out_of_reach(server: Server)
     claim(server, "forgotten")
     assert server.job(job)["claim_expires_at"] is not None
     foreign = server.http.post("/api/leases", json={"job_id": job["job_id"], "worker_id": "w2"})
-    assert foreign.status_code == 403
+    assert (foreign.status_code, foreign.json()["code"]) == (404, "not_claimed")
     cancelled = server.post(f"/api/jobs/{job['job_id']}/cancel")
     assert cancelled["status"] == "CANCELLED"
     late = server.http.post("/api/leases", json={"job_id": job["job_id"], "worker_id": "w1"})

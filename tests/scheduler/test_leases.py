@@ -74,7 +74,7 @@ def test_a_claim_that_leads_to_nothing_goes_back_to_its_place(
 def test_another_worker_cannot_use_a_claim(scheduler: Scheduler) -> None:
     submit(scheduler)
     claim(scheduler, lease=False)
-    with pytest.raises(errors.Forbidden, match="claimed by another worker"):
+    with pytest.raises(errors.NotClaimed, match="worker stranger has no claim"):
         ask_lease(scheduler, 1, "stranger")
 
 

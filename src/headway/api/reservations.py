@@ -20,7 +20,7 @@ class ReservationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 @operation(
     "POST",
     "/api/reservations",
-    Role.SUBMIT,
+    Role.ADMIN,
     body=ReservationRequest,
     answer=Reservation,
     status=201,
@@ -41,7 +41,7 @@ def list_reservations(call: Call[Nothing, Paging]) -> Page[Reservation]:
     return paging.page(found, limit, lambda reservation: reservation.reservation_id)
 
 
-@operation("POST", "/api/reservations/{id}/release", Role.SUBMIT, answer=Reservation)
+@operation("POST", "/api/reservations/{id}/release", Role.ADMIN, answer=Reservation)
 def release_reservation(call: Call[Nothing, Nothing]) -> Any:
     """Release the slot."""
     return call.scheduler.store.write_later(lambda tx: direct.release(tx, call.path["id"]))

@@ -1,6 +1,8 @@
 """`headway serve` and `headway worker`: the processes that do the work."""
 
 import dataclasses
+import ipaddress
+import logging
 import os
 import signal
 import sys
@@ -12,6 +14,7 @@ import msgspec
 
 from headway import collector, log_lines, wiring, worker_wiring
 from headway.domain import errors
+from headway.domain.tokens import Role
 from headway.http import server as http_server
 from headway.http.security import LOOPBACK
 from headway.http.server import Server
@@ -20,11 +23,16 @@ from headway.scheduler.scheduler import Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
 from headway.storage import tokens
+from headway.storage.transaction import Transaction
 from headway.worker.log_shipper import LogShipper
 from headway.worker.loop import Worker
 from headway.worker.remote import RemoteTransport
 from headway.worker.transport import LocalTransport
 from headway.workspace import Workspace
+
+TOKENS_AT_ONCE = 200
+
+log = logging.getLogger("headway.serve")
 
 
 def serve(settings: Settings, *, json: bool = False) -> None:
@@ -37,6 +45,7 @@ def serve(settings: Settings, *, json: bool = False) -> None:
         scheduler = wiring.build_scheduler(settings, store, app)
         with http_server.listen(settings.host, settings.port) as listening:
             _refuse_open_door(settings, scheduler)
+            _warn_of_plain_http(settings)
             wiring.ensure_admin_token(settings, scheduler)
             store.write(lambda tx: limit_control.set_sizes(scheduler, tx, settings.limits))
             _serve(settings, scheduler, listening, app.prepares if app else {}, json)
@@ -100,15 +109,41 @@ def _announce(settings: Settings, url: str, server: Server, other: Any, json: bo
     print("Press Ctrl-C to stop. Running jobs get time to finish.", flush=True)
 
 
+def _warn_of_plain_http(settings: Settings) -> None:
+    """There is no TLS here: what goes over a network can be read on it."""
+    if not _is_loopback(settings.host):
+        log.warning(
+            "listening on %s with plain HTTP: tokens and params can be read on the network;"
+            " put a TLS proxy in front of it",
+            settings.host,
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host in LOOPBACK or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _has_useful_token(tx: Transaction) -> bool:
+    """Whether there is a token that is in force and may do more than read."""
+    before: str | None = None
+    while known := tokens.page(tx, before=before, count=TOKENS_AT_ONCE):
+        if any(one.is_good(tx.now) and one.role is not Role.READ for one in known):
+            return True
+        before = known[-1].token_id
+    return False
+
+
 def _refuse_open_door(settings: Settings, scheduler: Scheduler) -> None:
     """Others are let in only by somebody who has made tokens for them."""
     if settings.host in LOOPBACK:
         return
-    known = scheduler.store.read(lambda tx: tokens.page(tx, before=None, count=1))
-    if not known:
+    if not scheduler.store.read(_has_useful_token):
         raise errors.InvalidRequest(
             "host",
-            f"listening on {settings.host} requires a token;"
+            f"listening on {settings.host} requires a token that is in force and not read-only;"
             " create one with `headway tokens create NAME --role admin`",
         )
 

@@ -40,6 +40,10 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     revoked_at: datetime | None = None
     token: str | None = None
 
+    def is_good(self, now: datetime) -> bool:
+        """Whether it is in force: neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
     """Who is asking."""

@@ -21,6 +21,8 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
         if self.queues is not None and lane.queue not in self.queues:
             return f"serves only {_listed(self.queues)}"
         if self.job_types is not None and lane.job_type not in self.job_types:
+            if lane.job_type == COMMAND:
+                return "runs no commands"
             return f"has no handler for {lane.job_type}"
         if lacking := [word for word in lane.requires if word not in self.capabilities]:
             return f"lacks {_listed(lacking)}"

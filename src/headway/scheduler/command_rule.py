@@ -9,11 +9,12 @@ writer. Stopping is not restricted: a cancel only ever takes a command away.
 from collections.abc import Iterable, Sequence
 
 from headway.domain import errors
-from headway.domain.jobs import COMMAND
+from headway.domain.jobs import COMMAND, Lane
 from headway.domain.requests import JobRequest, said
 from headway.domain.schedules import Schedule
 from headway.domain.templates import Template
 from headway.domain.tokens import Role, includes
+from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.templates import Templates
 from headway.scheduler.turns import Turns
 from headway.storage import jobs
@@ -28,6 +29,12 @@ FREE = frozenset(
 _SUBMITTED = (
     "command jobs need the admin role, or a template made by an admin and submitted as it stands"
 )
+
+
+def check_allowed(scheduler: Scheduler, *lanes: Lane) -> None:
+    """Refuse to make or start again a command where commands are turned off."""
+    if not scheduler.rules.allow_commands and any(lane.job_type == COMMAND for lane in lanes):
+        raise errors.CommandsOff
 
 
 def check_submits(tx: Transaction, role: Role, wanted: Sequence[JobRequest]) -> None:
@@ -56,6 +63,15 @@ def check_template(role: Role, *job_types: object) -> None:
     """Refuse to write a template that is a command, or that becomes one."""
     if COMMAND in job_types and not includes(role, Role.ADMIN):
         raise _forbidden("write a template of a command")
+
+
+def check_restart(
+    scheduler: Scheduler, tx: Transaction, role: Role, action: str, records: Sequence[JobRecord]
+) -> None:
+    """Refuse to start jobs again that this role may not, or that are turned off."""
+    check_jobs(tx, role, action, records)
+    if not scheduler.rules.allow_commands:
+        check_allowed(scheduler, *jobs.lanes(tx, {one.lane_id for one in records}).values())
 
 
 def check_jobs(tx: Transaction, role: Role, action: str, records: Iterable[JobRecord]) -> None:

@@ -107,8 +107,8 @@ def _granted_before(
     scheduler: Scheduler, tx: Transaction, reference: str, worker_id: str
 ) -> Lease | None:
     """The lease that this worker was granted already: its answer was lost, so it asks again."""
-    record = jobs.read_one(tx, reference)
-    if record.status is not states.RUNNING or record.worker_id != worker_id:
+    record = _of_worker(tx, reference, worker_id)
+    if record.status is not states.RUNNING:
         return None
     (answer,) = heartbeat(scheduler, tx, worker_id, [Beat(lease_id=str(record.run_id))])
     return view(tx, answer.lease_id) if answer.error is None else None
@@ -160,11 +160,20 @@ def _fullness(room: Room) -> float:
 
 
 def _claimed(tx: Transaction, reference: str, worker_id: str) -> JobRecord:
-    record = jobs.read_one(tx, reference)
+    record = _of_worker(tx, reference, worker_id)
     if record.status not in states.CLAIMS:
         raise errors.IllegalMove(record.job_id, record.status, states.RUNNING)
+    return record
+
+
+def _of_worker(tx: Transaction, reference: str, worker_id: str) -> JobRecord:
+    """A job that this worker took; of others it learns nothing, not even that they exist."""
+    try:
+        record = jobs.read_one(tx, reference)
+    except errors.NotFound:
+        raise errors.NotClaimed(worker_id, reference) from None
     if record.worker_id != worker_id:
-        raise errors.Forbidden(f"job {record.job_id} is claimed by another worker")
+        raise errors.NotClaimed(worker_id, reference)
     return record
 
 

@@ -33,7 +33,7 @@ def retry_run(
     """A new link of the run's chain with the run's params; answers its number."""
     run = _failed_run(tx, run_id)
     failed = jobs.read(tx, [run["job_number"]])[0]
-    command_rule.check_jobs(tx, role, "retry", [failed])
+    command_rule.check_restart(scheduler, tx, role, "retry", [failed])
     last = _last_link(tx, failed)
     _refuse_beside_another(tx, last)
     job = retry_job(

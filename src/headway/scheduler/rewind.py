@@ -48,7 +48,7 @@ def rewind(
     requested = jobs.read_one(tx, reference)
     root = _root(tx, requested)
     found = _retry_set(tx, root)
-    command_rule.check_jobs(tx, role, "rewind", found.everyone)
+    command_rule.check_restart(scheduler, tx, role, "rewind", found.everyone)
     _refuse(scheduler, tx, root, found, force=force)
     chronicle = Chronicle(tx)
     _make_history(tx, chronicle, found.retries)

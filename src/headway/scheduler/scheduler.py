@@ -31,6 +31,7 @@ class Rules:
     largest_result: int = MIB
     largest_batch: int = 64 * MIB
     probe_every_s: float = 1.0
+    allow_commands: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

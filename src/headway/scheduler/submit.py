@@ -12,7 +12,15 @@ from headway.domain import errors, moments, requests
 from headway.domain.jobs import POSITION_GAP, After, Job, Terms
 from headway.domain.plain_json import Checked
 from headway.domain.requests import JobRequest
-from headway.scheduler import artifact_names, params, references, settle, submit_alone, views
+from headway.scheduler import (
+    artifact_names,
+    command_rule,
+    params,
+    references,
+    settle,
+    submit_alone,
+    views,
+)
 from headway.scheduler.insert import Inserted, NewJob, insert
 from headway.scheduler.references import Plan, Submitted
 from headway.scheduler.scheduler import Scheduler
@@ -292,6 +300,7 @@ def _new_job(
 ) -> NewJob:
     request, template = plan.request, plan.template
     lane = requests.lane_of(request, template)
+    command_rule.check_allowed(scheduler, lane)
     _check_limits(tx, lane.limits)
     stored = {**(template.params if template else {}), **origin.params}
     body = params.encode(scheduler, lane.job_type, params.merged(stored, request.params))

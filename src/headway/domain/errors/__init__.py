@@ -7,14 +7,14 @@ HeadwayError
 │   └── DependencyCycle  UnknownLimit  UnknownTemplate  TemplateArchived
 ├── Malformed          the request cannot be read               400, exit 2
 ├── NotFound           it does not exist                        404, exit 3
-│   └── NotFinished  NoStore
+│   └── NotFinished  NotClaimed  NoStore
 ├── Conflict           not possible in the current state        409, exit 4
 │   ├── NotActive  AlreadyClaimed  IdempotencyMismatch  NameTaken  SlotReserved  StaleVersion
 │   ├── LeaseEnded  RunNotFailed  RewindRefused  IllegalMove  OtherBand
 │   └── NotAwaitingApproval  LogGap
 ├── Unauthorized       the token is missing or unknown          401, exit 1
 ├── Forbidden          the token's role does not allow this     403, exit 1
-│   └── ForeignLease  ForeignWorker
+│   └── CommandsOff  ForeignLease  ForeignWorker
 ├── TooLarge           larger than the limit                    413, exit 2
 ├── WaitedTooLong      a direct request found no slot in time   504, exit 1
 ├── HandlerFailed      a direct request's handler raised        500, exit 1
@@ -62,6 +62,7 @@ from headway.domain.errors.invalid import (
     from_validation,
 )
 from headway.domain.errors.refused import (
+    CommandsOff,
     ConnectionLost,
     Forbidden,
     ForeignLease,
@@ -71,6 +72,7 @@ from headway.domain.errors.refused import (
     JobFailed,
     NeedsServer,
     NoStore,
+    NotClaimed,
     NotFinished,
     NotFound,
     Stopping,
@@ -87,6 +89,7 @@ from headway.domain.errors.root import (
 
 __all__ = [
     "AlreadyClaimed",
+    "CommandsOff",
     "Conflict",
     "ConnectionLost",
     "DependencyCycle",
@@ -115,6 +118,7 @@ __all__ = [
     "NoStore",
     "NotActive",
     "NotAwaitingApproval",
+    "NotClaimed",
     "NotFinished",
     "NotFound",
     "OtherBand",

@@ -27,6 +27,15 @@ class NotFinished(NotFound):
             HeadwayError.__init__(self, f"job {job} {status}; its retry {again} is {standing}")
 
 
+class NotClaimed(NotFound):
+    """The worker has no claim on such a job; whether there is one is not said."""
+
+    code = "not_claimed"
+
+    def __init__(self, worker_id: str, job: object) -> None:
+        HeadwayError.__init__(self, f"worker {worker_id} has no claim on a job {job}")
+
+
 class NoStore(NotFound):
     """Nobody has worked in this folder yet."""
 
@@ -52,6 +61,15 @@ class Forbidden(HeadwayError):
 
     code = "forbidden"
     http_status = 403
+
+
+class CommandsOff(Forbidden):
+    """Commands are turned off on this server."""
+
+    code = "commands_off"
+
+    def __init__(self) -> None:
+        super().__init__("this server runs no commands: its setting allow_commands is false")
 
 
 class ForeignLease(Forbidden):
