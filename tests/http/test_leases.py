@@ -117,6 +117,78 @@ def test_bad_reports_are_refused_and_the_lease_stays(server: Server) -> None:
     assert server.get(lease)["state"] == "ACTIVE"
 
 
+@pytest.mark.parametrize("ttl_s", [0, -1, 3600.001, 10 * 366 * 86400])
+def test_a_lease_lasts_at_most_an_hour_without_a_heartbeat(server: Server, ttl_s: float) -> None:
+    job = server.submit("lasting")
+    claim = {"worker_id": "w1", "job_types": ["lasting"]}
+    for path, body in (
+        ("/api/claims", {**claim, "lease": True}),
+        ("/api/leases", {"worker_id": "w1", "job_id": job["job_id"]}),
+    ):
+        answer = server.http.post(path, json={**body, "ttl_s": ttl_s})
+        assert (answer.status_code, list(answer.json()["errors"])) == (422, ["ttl_s"])
+    (claimed,) = server.post("/api/claims", **claim, lease=True, ttl_s=3600)["jobs"]
+    assert claimed["lease"]["ttl_s"] == 3600
+    lease = f"/api/leases/{claimed['lease']['lease_id']}"
+    server.post(f"{lease}/release", worker_id="w1", status="COMPLETED")
+
+
+def test_the_message_of_a_heartbeat_has_at_most_1024_bytes(server: Server) -> None:
+    good, bad = (start(server, "wordy")["lease"] for _ in range(2))
+    longest, longer = "é" * 512, "é" * 512 + "!"
+    single = f"/api/leases/{bad['lease_id']}/heartbeat"
+    answer = server.http.post(single, json={"worker_id": "w1", "message": longer})
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["message"])
+    items = [
+        {"lease_id": bad["lease_id"], "message": longer},
+        {"lease_id": good["lease_id"], "message": longest},
+        {"lease_id": bad["lease_id"], "progress": 2},
+    ]
+    answers = server.post("/api/leases/heartbeats", worker_id="w1", items=items)["items"]
+    assert [(one["ok"], one.get("code")) for one in answers] == [
+        (False, "invalid_request"),
+        (True, None),
+        (False, "invalid_request"),
+    ]
+    assert "1025 bytes" in answers[0]["detail"]
+    assert server.get(f"/api/leases/{bad['lease_id']}")["expires_at"] == bad["expires_at"]
+    assert server.job({"job_id": good["job_id"]})["progress"]["message"] == longest
+    assert server.job({"job_id": bad["job_id"]})["progress"] is None
+
+
+def test_reported_artifacts_are_named_as_everywhere(server: Server) -> None:
+    good, bad = (start(server, "making") for _ in range(2))
+    path = f"/api/leases/{bad['lease']['lease_id']}/release"
+    for name in ("nonsense", "file:../secret", "unknown:x", "file:" + "f" * 2000):
+        body = {"worker_id": "w1", "status": "COMPLETED", "artifacts": ["file:a", name]}
+        answer = server.http.post(path, json=body)
+        assert (answer.status_code, list(answer.json()["errors"])) == (422, ["artifacts"])
+    names = ["file:out/../out/a.txt", "file:out/a.txt", "custom:model:v1"]
+    items = [
+        {"lease_id": bad["lease"]["lease_id"], "status": "COMPLETED", "artifacts": ["nonsense"]},
+        {"lease_id": good["lease"]["lease_id"], "status": "COMPLETED", "artifacts": names},
+    ]
+    answers = server.post("/api/leases/releases", worker_id="w1", items=items)["items"]
+    assert [(one["ok"], one.get("code")) for one in answers] == [
+        (False, "invalid_artifact"),
+        (True, None),
+    ]
+    assert server.runs(good["job"])[0]["artifacts"] == ["file:out/a.txt", "custom:model:v1"]
+    (unended,) = server.runs(bad["job"])
+    assert (unended["status"], unended["artifacts"]) == (None, [])
+    assert server.get(f"/api/leases/{bad['lease']['lease_id']}")["state"] == "ACTIVE"
+
+
+def test_of_several_reports_only_the_bad_ones_are_refused(server: Server) -> None:
+    lease_ids = [start(server, "several")["lease"]["lease_id"] for _ in range(3)]
+    items: list[Any] = [{"lease_id": one, "status": "COMPLETED"} for one in lease_ids]
+    items[0]["status"] = "GREAT"
+    items[1]["result"] = "x" * (1024 * 1024 + 1)
+    answers = server.post("/api/leases/releases", worker_id="w1", items=items)["items"]
+    assert [one.get("code") for one in answers] == ["invalid_request", "too_large", None]
+    assert answers[2]["job_status"] == "SUCCEEDED"
+
+
 def test_a_release_after_the_expiry_changes_nothing(server: Server) -> None:
     claimed = start(server, "late", ttl_s=0.2)
     release = f"/api/leases/{claimed['lease']['lease_id']}/release"

@@ -12,7 +12,7 @@ import pytest
 from tests.worker.executor_helpers import PATIENCE_S, Outcomes, make_work, run
 
 from headway.domain.handlers import Handler
-from headway.domain.leases import LONGEST_MESSAGE
+from headway.domain.leases import LONGEST_MESSAGE, check_beat
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.signals import Fail, Skip
 from headway.storage import log_files
@@ -68,6 +68,15 @@ def test_a_long_message_is_cut_so_that_heartbeats_get_through(tmp_path: Path) ->
     ctx = JobContext(make_work(tmp_path, "any"))
     ctx.progress(0.5, "é" * 2000)
     assert ctx.take_progress() == Progress(0.5, "é" * LONGEST_MESSAGE)
+
+
+def test_a_message_that_was_cut_is_never_refused(tmp_path: Path) -> None:
+    ctx = JobContext(make_work(tmp_path, "any"))
+    for message in ("\U0001f600" * 2000, "half \ud800 a character"):
+        ctx.progress(0.5, message)
+        told = ctx.take_progress()
+        assert told is not None
+        check_beat(told.fraction, told.message)
 
 
 @pytest.mark.parametrize("fraction", [-0.1, 1.1, float("nan")])

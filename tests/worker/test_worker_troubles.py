@@ -119,6 +119,34 @@ def work() -> None:
     """Nothing to do."""
 
 
+class Strict(Server):
+    """It refuses results, each for itself."""
+
+    def release(self, ended: Sequence[Ended]) -> list[Refusal]:
+        answers = super().release(ended)
+        too_large = errors.TooLarge("result", 2, 1)
+        return [
+            Refusal(lease_id=one.lease_id, error=too_large) if one.outcome.result else answer
+            for one, answer in zip(ended, answers, strict=True)
+        ]
+
+
+def test_a_run_whose_outcome_was_refused_among_others_fails_of_it() -> None:
+    server = Strict()
+    reported: list[str] = []
+    reporter = Reporter(server, lambda _: None, reported.append, random.Random(1))
+    reporter.add("good", DONE)
+    reporter.add("bad", Outcome(status=RunStatus.COMPLETED, result=22))
+    reporter.poke()
+    eventually(lambda: sorted(reported) == ["bad", "good"])
+    reporter.close(PATIENCE_S)
+    last = server.outcomes[-1]
+    assert (last.status, last.error) == (
+        RunStatus.FAILED,
+        "its outcome was refused: result has 2 bytes; the limit is 1",
+    )
+
+
 def test_outcomes_of_which_an_answer_says_nothing_are_reported_again(tmp_path: Path) -> None:
     server = Server(jobs=3)
     server.forgets_reports = True

@@ -17,6 +17,7 @@ from headway.api.lease_shapes import (
 from headway.api.leases import read_report, released
 from headway.api.operation import Answered, Call, Nothing, operation
 from headway.domain import errors
+from headway.domain.leases import check_ttl
 from headway.domain.requests import FLAGS, check_name, check_number, check_seconds
 from headway.domain.tokens import Principal, Role
 from headway.domain.workers import Abilities
@@ -31,7 +32,7 @@ from headway.storage.transaction import Manner, Transaction
 def read_claim(body: ClaimBody) -> ClaimRequest:
     """A claim's body as the dispatcher takes it."""
     check_name("worker_id", body.worker_id)
-    check_seconds("ttl_s", body.ttl_s, zero=False)
+    check_ttl(body.ttl_s)
     check_seconds("wait_s", body.wait_s)
     if not 1 <= body.max_jobs <= dispatch.MOST_PER_CLAIM:
         raise errors.InvalidRequest(

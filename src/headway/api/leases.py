@@ -8,6 +8,7 @@ from headway.api import access
 from headway.api.lease_shapes import (
     HeartbeatAnswer,
     HeartbeatBody,
+    HeartbeatItem,
     Heartbeats,
     ItemAnswer,
     ItemAnswers,
@@ -20,14 +21,14 @@ from headway.api.lease_shapes import (
     WorkerBody,
 )
 from headway.api.operation import Answered, Call, Nothing, operation
-from headway.domain import errors
+from headway.domain import artifacts, errors
 from headway.domain.jobs import Job
-from headway.domain.leases import Lease
-from headway.domain.requests import check_number, check_seconds
+from headway.domain.leases import Lease, check_beat, check_ttl
+from headway.domain.requests import check_number
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.tokens import Role
 from headway.scheduler import finish, leases
-from headway.scheduler.leases import Beat, Denied
+from headway.scheduler.leases import Beat, BeatAnswer, Denied
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs
 from headway.storage.transaction import Manner, Transaction
@@ -52,7 +53,7 @@ def preparing(call: Call[WorkerBody, Nothing]) -> Any:
 )
 def request_lease(call: Call[LeaseBody, Nothing]) -> Any:
     """Start a claimed job: 201 with a lease, or 200 with a time to ask again."""
-    check_seconds("ttl_s", call.body.ttl_s, zero=False)
+    check_ttl(call.body.ttl_s)
 
     def work(tx: Transaction) -> Answered:
         _check(call, tx)
@@ -109,24 +110,14 @@ def heartbeat(call: Call[HeartbeatBody, Nothing]) -> Any:
 def heartbeats(call: Call[Heartbeats, Nothing]) -> Any:
     """Keep several leases alive; each gets its own answer."""
     check_count(len(call.body.items))
-    beats = [_beat(item.lease_id, item.progress, item.message) for item in call.body.items]
+    read = [_beat_or_refusal(item) for item in call.body.items]
+    beats = [one for one in read if isinstance(one, Beat)]
 
     def work(tx: Transaction) -> ItemAnswers:
         _check(call, tx)
-        answers = leases.heartbeat(call.scheduler, tx, call.body.worker_id, beats)
+        renewed = iter(leases.heartbeat(call.scheduler, tx, call.body.worker_id, beats))
         return ItemAnswers(
-            items=[
-                ItemAnswer(
-                    lease_id=one.lease_id,
-                    ok=True,
-                    expires_at=one.expires_at,
-                    cancel_requested=one.cancel is not None,
-                    force=one.cancel == "forced",
-                )
-                if one.error is None
-                else refused(one.lease_id, one.error)
-                for one in answers
-            ]
+            items=[_renewed(next(renewed)) if isinstance(one, Beat) else one for one in read]
         )
 
     return call.scheduler.store.write_later(work, Manner.BESIDE)
@@ -152,12 +143,17 @@ def release(call: Call[ReleaseBody, Nothing]) -> Any:
 def releases(call: Call[Releases, Nothing]) -> Any:
     """Report how several runs ended; each gets its own answer."""
     check_count(len(call.body.items))
-    reports = [read_report(call.scheduler, item.lease_id, item) for item in call.body.items]
+    read = [_report_or_refusal(call.scheduler, item) for item in call.body.items]
+    reports = [one for one in read if isinstance(one, finish.Report)]
 
     def work(tx: Transaction) -> ItemAnswers:
         _check(call, tx)
-        answers = finish.finish(call.scheduler, tx, call.body.worker_id, reports)
-        return ItemAnswers(items=[*map(released, answers)])
+        answers = iter(finish.finish(call.scheduler, tx, call.body.worker_id, reports))
+        return ItemAnswers(
+            items=[
+                released(next(answers)) if isinstance(one, finish.Report) else one for one in read
+            ]
+        )
 
     return call.scheduler.store.write_later(work, Manner.BESIDE)
 
@@ -180,9 +176,27 @@ def check_count(count: int) -> None:
 
 
 def _beat(lease_id: str, progress: float | None, message: str | None) -> Beat:
-    if progress is not None and not 0 <= progress <= 1:
-        raise errors.InvalidRequest("progress", f"{progress} is not between 0 and 1")
+    check_beat(progress, message)
     return Beat(lease_id=lease_id, progress=progress, message=message)
+
+
+def _beat_or_refusal(item: HeartbeatItem) -> Beat | ItemAnswer:
+    try:
+        return _beat(item.lease_id, item.progress, item.message)
+    except errors.Invalid as error:
+        return refused(item.lease_id, error)
+
+
+def _renewed(answer: BeatAnswer) -> ItemAnswer:
+    if answer.error is not None:
+        return refused(answer.lease_id, answer.error)
+    return ItemAnswer(
+        lease_id=answer.lease_id,
+        ok=True,
+        expires_at=answer.expires_at,
+        cancel_requested=answer.cancel is not None,
+        force=answer.cancel == "forced",
+    )
 
 
 WORDS = {
@@ -213,10 +227,27 @@ def read_report(
         result=body.result,
         error=body.error,
         exit_code=body.exit_code,
-        artifacts=body.artifacts,
+        artifacts=_artifacts(scheduler, body.artifacts),
         retry=body.retry,
     )
     return finish.Report(lease_id=lease_id, outcome=outcome)
+
+
+def _artifacts(scheduler: Scheduler, reported: tuple[str, ...]) -> tuple[str, ...]:
+    """The artifacts that a run reports, each once and by its one name."""
+    try:
+        return tuple(
+            dict.fromkeys(artifacts.parse(text, scheduler.kinds).name for text in reported)
+        )
+    except errors.InvalidArtifact as error:
+        raise error.at("artifacts") from None
+
+
+def _report_or_refusal(scheduler: Scheduler, item: ReleaseItem) -> finish.Report | ItemAnswer:
+    try:
+        return read_report(scheduler, item.lease_id, item)
+    except (errors.Invalid, errors.TooLarge) as error:
+        return refused(item.lease_id, error)
 
 
 def refused(lease_id: str, error: errors.HeadwayError) -> ItemAnswer:

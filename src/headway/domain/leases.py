@@ -5,13 +5,21 @@ from enum import StrEnum
 
 import msgspec
 
+from headway.domain import errors
+
 DEFAULT_TTL_S = 30.0
 CLAIM_TTL_S = 60.0
 """How long a claimed job waits for its worker to ask for a lease."""
 
 HEARTBEATS_PER_TTL = 3
+LONGEST_TTL_S = 3600.0
+"""A worker that is gone holds its job and its capacity for no longer than this."""
+
 LONGEST_MESSAGE = 200
-"""Progress is told in this many characters: heartbeats of many runs go together."""
+"""Workers cut progress to this many characters: heartbeats of many runs go together."""
+
+LARGEST_MESSAGE = 1024
+"""A heartbeat's message has at most this many bytes in UTF-8."""
 
 
 class LeaseState(StrEnum):
@@ -33,6 +41,22 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     granted_at: datetime
     expires_at: datetime
     state: LeaseState
+
+
+def check_ttl(ttl_s: float | None) -> None:
+    """Refuse a lease that lasts no time, or too long without a heartbeat."""
+    if ttl_s is not None and not 0 < ttl_s <= LONGEST_TTL_S:
+        problem = f"{ttl_s} is not more than 0 and at most {LONGEST_TTL_S:.0f} seconds (one hour)"
+        raise errors.InvalidRequest("ttl_s", problem)
+
+
+def check_beat(progress: float | None, message: str | None) -> None:
+    """Refuse progress that is no fraction, and messages that are longer than a line or two."""
+    if progress is not None and not 0 <= progress <= 1:
+        raise errors.InvalidRequest("progress", f"{progress} is not between 0 and 1")
+    if message is not None and (size := len(message.encode())) > LARGEST_MESSAGE:
+        problem = f"it has {size} bytes; the limit is {LARGEST_MESSAGE}"
+        raise errors.InvalidRequest("message", problem)
 
 
 def expires_at(now_ms: int, ttl_ms: int, deadline_ms: int | None) -> int:

@@ -88,10 +88,15 @@ class JobContext:
         return self._logs
 
     def progress(self, fraction: float, message: str | None = None) -> None:
-        """Tell how far the run is, from 0 to 1; the newest word is kept, cut if it is long."""
+        """Tell how far the run is, from 0 to 1; the newest word is kept, cut if it is long.
+
+        What no heartbeat can carry, half a character, becomes a question mark.
+        """
         if not 0 <= fraction <= 1:
             raise ValueError(f"progress is a number from 0 to 1, not {fraction}")
-        self._progress = Progress(float(fraction), message and message[:LONGEST_MESSAGE])
+        if message:
+            message = message[:LONGEST_MESSAGE].encode(errors="replace").decode()
+        self._progress = Progress(float(fraction), message)
 
     def log(self, text: str) -> None:
         """Write a line to the run's stdout log."""

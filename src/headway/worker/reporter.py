@@ -114,7 +114,11 @@ class Reporter:
                 wait_s *= 2
 
     def _note(self, ended: Sequence[Ended], refusals: Sequence[Refusal]) -> None:
+        outcomes = {one.lease_id: one for one in ended}
         for refusal in refusals:
+            if isinstance(refusal.error, errors.Invalid | errors.TooLarge):
+                self._report_apart([outcomes[refusal.lease_id]], refusal.error)
+                continue
             if refusal.error is not None and not _is_expected(refusal, ended):
                 log.warning(
                     "the outcome of run %s was refused: %s", refusal.lease_id, refusal.error

@@ -31,7 +31,8 @@ class _ChildContext(JobContext):
 
     def progress(self, fraction: float, message: str | None = None) -> None:
         super().progress(fraction, message)
-        self._outbox.send(messages.Advanced(float(fraction), message))
+        if (newest := self.take_progress()) is not None:
+            self._outbox.send(messages.Advanced(newest.fraction, newest.message))
 
 
 class _Outbox:
