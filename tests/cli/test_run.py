@@ -264,3 +264,12 @@ def _until(cli: Cli, wanted: str, *words: str) -> str:
     while wanted not in (said := cli.text(*words)) and time.monotonic() < give_up:
         time.sleep(0.05)
     return said
+
+
+def test_doctor_misses_the_file_of_a_running_server(served: Cli) -> None:
+    database = served.folder / ".headway" / "headway.db"
+    database.rename(database.with_suffix(".away"))
+    (ill,) = [one for one in served.json("doctor", code=1)["findings"] if not one["ok"]]
+    assert ill["detail"] == ".headway/headway.db is missing, and a server is using it"
+    database.with_suffix(".away").rename(database)
+    assert "No problems found" in served.text("doctor")

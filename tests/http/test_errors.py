@@ -18,6 +18,7 @@ VALUES: dict[Any, Any] = {
     object: 7,
     int: 3,
     float: 2.5,
+    bool: True,
     str | None: "word",
     list[str]: ["GET"],
     Sequence[str]: ["a", "b"],
@@ -29,7 +30,11 @@ VALUES: dict[Any, Any] = {
 def made(kind: type[HeadwayError]) -> HeadwayError:
     """An error of this kind, about anything."""
     wanted = list(inspect.signature(kind).parameters.values())
-    return kind(*(VALUES[one.annotation] for one in wanted))
+    named = [one for one in wanted if one.kind is one.KEYWORD_ONLY]
+    return kind(
+        *(VALUES[one.annotation] for one in wanted if one not in named),
+        **{one.name: VALUES[one.annotation] for one in named},
+    )
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def _database(settings: Settings) -> Finding:
     url = settings.database_url
     file = Path(url.removeprefix("sqlite:///"))
     if url.startswith("sqlite:///") and not file.exists():
-        return _good("database", f"{file} does not exist yet and will be created")
+        return _missing(file, settings)
     try:
         with contextlib.closing(wiring.open_database(url, SystemClock())) as database:
             database.check()
@@ -141,6 +141,14 @@ def _database(settings: Settings) -> Finding:
     if pending:
         return _bad("database", f"{len(pending)} migrations are pending", "headway migrate")
     return _good("database", "up to date")
+
+
+def _missing(file: Path, settings: Settings) -> Finding:
+    running = ServerFile(settings.data_dir).running()
+    if running is not None and not running.elsewhere:
+        mend = "put the file back, or stop the server, restore a backup and start it again"
+        return _bad("database", f"{file} is missing, and a server is using it", mend)
+    return _good("database", f"{file} does not exist yet and will be created")
 
 
 def _app(settings: Settings) -> Finding:

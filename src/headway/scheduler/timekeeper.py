@@ -40,6 +40,7 @@ class Timekeeper:
         self._has_looked_back = False
         self._poke = threading.Event()
         self._stopping = False
+        self._told: str | None = None
         self._stop_listening = scheduler.store.wakeups.listen(DUE, self._poke.set)
         self._thread = threading.Thread(target=self._loop, name="headway-timekeeper", daemon=True)
 
@@ -60,14 +61,21 @@ class Timekeeper:
             try:
                 self._notice_a_new_time()
                 wait_s = run_due(self._scheduler, self._started_at, self._watch.trusts)
+                self._told = None
             except errors.Unavailable as error:
-                log.warning("due work is delayed: %s", error)
+                self._tell(error)
                 wait_s = 1.0
             except Exception:
                 log.exception("due work failed; it will be tried again")
                 wait_s = 1.0
             if wait_s > 0:
                 self._poke.wait(min(wait_s, SAFETY_POLL_S))
+
+    def _tell(self, error: errors.Unavailable) -> None:
+        """Log once what is tried again every second."""
+        if error.detail != self._told:
+            self._told = error.detail
+            log.warning("due work is delayed: %s", error)
 
     def _notice_a_new_time(self) -> None:
         """Fires between the old time and a new one were missed, as if nothing had run meanwhile."""
@@ -102,6 +110,8 @@ def run_due(
         next_at, watching = scheduler.store.read(partial(_next, scheduler))
     if watching:
         probes.probe(scheduler)
+    if failed and all(isinstance(one, errors.Unavailable) for one in failed):
+        raise failed[0]
     if failed:
         raise ExceptionGroup("due work failed", failed)
     left_s = SAFETY_POLL_S if next_at is None else (next_at - now) / 1000

@@ -186,7 +186,7 @@ class Writer:
         except Exception as error:
             self._recover(batch, error, tries, alone=len(units) == 1)
             return
-        self.problem = None
+        self._note(None)
         self.commits += 1
         self._answer(batch, answers, tries)
         self._tell(wakes)
@@ -259,13 +259,22 @@ class Writer:
 
     def _fail(self, batch: list[Waiting], error: Exception) -> None:
         if self._session.is_lost(error):
-            self.problem = " ".join(str(error).split()) or type(error).__name__
-            log.error("nothing could be written: %s", self.problem)
+            self._note(" ".join(str(error).split()) or type(error).__name__)
             if not isinstance(error, errors.Unavailable):
                 error = errors.Unavailable(f"nothing could be written: {self.problem}")
             self._is_lost = True
         for _, future, _ in batch:
             future.set_exception(error)
+
+    def _note(self, problem: str | None) -> None:
+        """Log a problem once, however many writes it fails, and its end."""
+        if problem == self.problem:
+            return
+        self.problem = problem
+        if problem is None:
+            log.info("the database can be written again")
+        else:
+            log.error("nothing could be written: %s", problem)
 
     def _reopen_if_lost(self) -> None:
         if self._is_lost:

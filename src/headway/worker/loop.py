@@ -130,6 +130,7 @@ class Worker:
 
     def _claim_loop(self) -> None:
         wait_s = FIRST_WAIT_S
+        told = None
         while not self._stopping.is_set():
             self._collects = self._takes_reports
             self._gather_slots()
@@ -138,9 +139,11 @@ class Worker:
                 continue
             try:
                 took_all = self._claim()
-                wait_s = FIRST_WAIT_S
+                wait_s, told = FIRST_WAIT_S, None
             except errors.Unavailable as error:
-                log.warning("could not claim jobs: %s", error)
+                if error.detail != told:
+                    log.warning("could not claim jobs: %s", error)
+                    told = error.detail
                 self._stopping.wait(wait_s * self._chance.uniform(0.5, 1.0))
                 wait_s = min(wait_s * 2, LONGEST_WAIT_S)
                 continue

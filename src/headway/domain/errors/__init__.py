@@ -21,7 +21,8 @@ HeadwayError
 ├── JobFailed          the awaited job did not succeed          (SDK only)
 ├── InvalidResult      its result is not as declared            (SDK only)
 └── Unavailable        the scheduler cannot answer now          503, exit 1
-    └── ConnectionLost  Stopping  UntrustedServer  NeedsServer
+    ├── ConnectionLost  DatabaseMoved  OrphanedLog
+    └── Stopping  UntrustedServer  NeedsServer
 
 Each class has a stable `code` that HTTP, the command line and the SDK share.
 """
@@ -64,6 +65,7 @@ from headway.domain.errors.invalid import (
 from headway.domain.errors.refused import (
     CommandsOff,
     ConnectionLost,
+    DatabaseMoved,
     Forbidden,
     ForeignLease,
     ForeignWorker,
@@ -75,6 +77,7 @@ from headway.domain.errors.refused import (
     NotClaimed,
     NotFinished,
     NotFound,
+    OrphanedLog,
     Stopping,
     Unauthorized,
     Unavailable,
@@ -92,6 +95,7 @@ __all__ = [
     "CommandsOff",
     "Conflict",
     "ConnectionLost",
+    "DatabaseMoved",
     "DependencyCycle",
     "Forbidden",
     "ForeignLease",
@@ -121,6 +125,7 @@ __all__ = [
     "NotClaimed",
     "NotFinished",
     "NotFound",
+    "OrphanedLog",
     "OtherBand",
     "OutsideWorkspace",
     "RewindRefused",

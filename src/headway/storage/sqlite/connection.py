@@ -5,10 +5,9 @@ import operator
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,10 +15,10 @@ import msgspec
 from headway.domain import errors, moments
 from headway.storage import queries
 from headway.storage.sqlite.datagrams import Datagrams
+from headway.storage.sqlite.files import DatabaseFiles
 from headway.storage.store import Clock
 from headway.storage.transaction import Row, Transaction
 
-BUSY_TIMEOUT_MS = 5000
 GIVE_UP_AFTER_S = 60.0
 
 T = TypeVar("T")
@@ -126,42 +125,18 @@ def _dictionaries(cursor: sqlite3.Cursor) -> Sequence[Row]:
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def connect(path: Path, *, durable: bool = True, read_only: bool = False) -> sqlite3.Connection:
-    """Open the file with the settings that everything here relies on."""
-    raw = sqlite3.connect(
-        path, timeout=BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=False
-    )
-    raw.execute("PRAGMA journal_mode=WAL")
-    raw.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
-    raw.execute("PRAGMA temp_store=MEMORY")
-    raw.execute("PRAGMA cache_size=-16000")
-    raw.execute("PRAGMA wal_autocheckpoint=4000")
-    if read_only:
-        raw.execute("PRAGMA query_only=ON")
-    return raw
-
-
 def _code(error: Exception) -> int:
     """What SQLite calls it, without the finer distinctions; 0 if it says nothing."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-@contextlib.contextmanager
-def looking(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a file that is there and change nothing, not even the settings that are kept in it."""
-    raw = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=BUSY_TIMEOUT_MS / 1000
-    )
-    with contextlib.closing(raw):
-        raw.execute("PRAGMA query_only=ON")
-        yield raw
-
-
 class SqliteSession:
     """The one connection that writes."""
 
-    def __init__(self, path: Path, clock: Clock, datagrams: Datagrams, *, durable: bool) -> None:
-        self._path = path
+    def __init__(
+        self, files: DatabaseFiles, clock: Clock, datagrams: Datagrams, *, durable: bool
+    ) -> None:
+        self._files = files
         self._clock = clock
         self._datagrams = datagrams
         self._durable = durable
@@ -171,10 +146,10 @@ class SqliteSession:
         """Make a new connection."""
         old = self._raw
         self._open()
-        old.close()
+        self._files.disconnect(old)
 
     def _open(self) -> None:
-        self._raw = connect(self._path, durable=self._durable)
+        self._raw = self._files.connect(durable=self._durable)
         self._connection = SqliteConnection(self._raw)
 
     def begin(self, *, beside: bool = False) -> None:
@@ -210,8 +185,13 @@ class SqliteSession:
         self._raw.execute("RELEASE work")
 
     def commit(self, wakes: set[str]) -> None:
-        """Make it durable and tell other processes."""
+        """Make it durable and tell other processes.
+
+        The files may be removed at any moment, so the second check is what allows an answer.
+        """
+        self._files.check()
         self._raw.execute("COMMIT")
+        self._files.check()
         if wakes:
             self._datagrams.send(wakes)
 
@@ -223,7 +203,7 @@ class SqliteSession:
 
     def is_lost(self, error: Exception) -> bool:
         """Errors of the disk or the file, unlike errors of one statement."""
-        return _code(error) in _LOST
+        return isinstance(error, errors.DatabaseMoved) or _code(error) in _LOST
 
     def must_repeat(self, error: Exception) -> bool:
         """Nobody gets in the way of the only writer."""
@@ -231,7 +211,7 @@ class SqliteSession:
 
     def close(self) -> None:
         """Close the connection."""
-        self._raw.close()
+        self._files.disconnect(self._raw)
 
     def _now(self) -> datetime:
         return moments.cut(self._clock.now())

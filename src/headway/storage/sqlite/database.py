@@ -9,14 +9,9 @@ from pathlib import Path
 
 from headway.domain import errors, moments
 from headway.storage import queries
-from headway.storage.sqlite.connection import (
-    PACKAGE,
-    SqliteConnection,
-    SqliteSession,
-    connect,
-    looking,
-)
+from headway.storage.sqlite.connection import PACKAGE, SqliteConnection, SqliteSession
 from headway.storage.sqlite.datagrams import Datagrams
+from headway.storage.sqlite.files import DatabaseFiles, connect, looking, refuse_orphaned_log
 from headway.storage.store import Clock
 from headway.storage.transaction import Transaction
 
@@ -40,6 +35,7 @@ class SqliteDatabase:
         self.clock = clock
         self._durable = durable
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._files = DatabaseFiles(path)
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
 
     @cached_property
@@ -50,6 +46,7 @@ class SqliteDatabase:
     def migrate(self, to: int | None = None) -> list[str]:
         """Bring the schema up to date; each step is a transaction, so two processes may try."""
         taken = []
+        refuse_orphaned_log(self.path)
         with contextlib.closing(connect(self.path, durable=self._durable)) as raw:
             for number, name, text in queries.migrations(PACKAGE):
                 if (to is None or number <= to) and _take(raw, number, name, text):
@@ -73,24 +70,31 @@ class SqliteDatabase:
 
     def session(self) -> SqliteSession:
         """The one connection for writing."""
-        return SqliteSession(self.path, self.clock, self._datagrams, durable=self._durable)
+        return SqliteSession(self._files, self.clock, self._datagrams, durable=self._durable)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:
         """A snapshot; connections are kept for the next reader."""
-        try:
-            raw = self._readers.get_nowait()
-        except queue.Empty:
-            raw = connect(self.path, durable=self._durable, read_only=True)
+        raw = self._reader()
         try:
             raw.execute("BEGIN")
             yield Transaction(SqliteConnection(raw), moments.cut(self.clock.now()))
         except sqlite3.OperationalError as error:
-            raise errors.Unavailable(f"the database cannot be read: {error}") from error
+            raise _unreadable(error) from error
         finally:
             if raw.in_transaction:
                 raw.execute("ROLLBACK")
             self._readers.put(raw)
+
+    def _reader(self) -> sqlite3.Connection:
+        try:
+            return self._readers.get_nowait()
+        except queue.Empty:
+            pass
+        try:
+            return self._files.connect(durable=self._durable, read_only=True)
+        except sqlite3.OperationalError as error:
+            raise _unreadable(error) from error
 
     def listen(self, tell: Callable[[set[str]], None]) -> Callable[[], None]:
         """Pass on wake-ups from other processes."""
@@ -99,7 +103,7 @@ class SqliteDatabase:
     def backup(self, target: Path, progress: Callable[[int, int], None]) -> None:
         """Copy the whole database while it is in use."""
         with (
-            contextlib.closing(connect(self.path, read_only=True)) as source,
+            contextlib.closing(connect(self.path, read_only=True, create=False)) as source,
             contextlib.closing(sqlite3.connect(target)) as copy,
         ):
             source.backup(
@@ -110,7 +114,7 @@ class SqliteDatabase:
 
     def integrity(self) -> list[str]:
         """What SQLite itself finds wrong."""
-        with contextlib.closing(connect(self.path, read_only=True)) as raw:
+        with contextlib.closing(connect(self.path, read_only=True, create=False)) as raw:
             found = [row[0] for row in raw.execute("PRAGMA integrity_check")]
             orphans = [
                 f"{row[0]} row {row[1]} refers to a missing {row[2]}"
@@ -121,9 +125,13 @@ class SqliteDatabase:
     def close(self) -> None:
         """Close every connection and remove the socket."""
         while not self._readers.empty():
-            self._readers.get().close()
+            self._files.disconnect(self._readers.get())
         if "_datagrams" in vars(self):
             self._datagrams.close()
+
+
+def _unreadable(error: sqlite3.Error) -> errors.Unavailable:
+    return errors.Unavailable(f"the database cannot be read: {error}")
 
 
 def _applied(raw: sqlite3.Connection) -> int:

@@ -1,0 +1,127 @@
+"""The files of one SQLite database, and connections to them.
+
+An open file outlives its name: what is written to one that was deleted or replaced is gone after a
+restart. So every commit compares device and inode of what was opened with what the path names now.
+"""
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from headway.domain import errors
+
+BUSY_TIMEOUT_MS = 5000
+
+Identity = tuple[int, int]
+
+
+class DatabaseFiles:
+    """The database file with its `-wal` and `-shm`, as the first open connection found them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self._known: dict[str, Identity] = {}
+        self._open = 0
+        self._lock = threading.Lock()
+
+    def connect(self, *, durable: bool = True, read_only: bool = False) -> sqlite3.Connection:
+        """A connection to the same files as those that are open."""
+        with self._lock:
+            raw = self._connect(durable=durable, read_only=read_only)
+            self._open += 1
+        return raw
+
+    def disconnect(self, raw: sqlite3.Connection) -> None:
+        """Close a connection. SQLite removes `-wal` and `-shm` with the last one."""
+        with self._lock:
+            raw.close()
+            self._open -= 1
+            if not self._open:
+                self._known = {}
+
+    def _connect(self, *, durable: bool, read_only: bool) -> sqlite3.Connection:
+        is_first = not self._open
+        if is_first:
+            refuse_orphaned_log(self.path)
+        self.check()
+        raw = connect(self.path, durable=durable, read_only=read_only, create=is_first)
+        try:
+            if is_first:
+                raw.execute("SELECT 1 FROM sqlite_master").fetchone()  # this makes -wal and -shm
+                self._known = self._found()
+            self.check()
+        except BaseException:
+            raw.close()
+            raise
+        return raw
+
+    def check(self) -> None:
+        """Refuse to go on if a path no longer names the file that was opened."""
+        for path, known in self._known.items():
+            found = _identity(path)
+            if found != known:
+                raise errors.DatabaseMoved(
+                    self.path.name, os.path.basename(path), replaced=found is not None
+                )
+
+    def _found(self) -> dict[str, Identity]:
+        real = os.path.realpath(self.path)  # SQLite follows links, and writes beside the target
+        found = {}
+        for path in (str(self.path), f"{real}-wal", f"{real}-shm"):
+            identity = _identity(path)
+            if identity is None:
+                raise errors.DatabaseMoved(self.path.name, os.path.basename(path), replaced=False)
+            found[path] = identity
+        return found
+
+
+def _identity(path: str) -> Identity | None:
+    """Device and inode. Never by opening: to close a file drops the locks SQLite has on it."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def refuse_orphaned_log(path: Path) -> None:
+    """Refuse to make a database where SQLite would throw away what is left of an older one."""
+    log = path.with_name(f"{path.name}-wal")
+    with contextlib.suppress(FileNotFoundError):
+        if not path.exists() and log.stat().st_size:
+            raise errors.OrphanedLog(path.name, log.name)
+
+
+def connect(
+    path: Path, *, durable: bool = True, read_only: bool = False, create: bool = True
+) -> sqlite3.Connection:
+    """Open the file with the settings that everything here relies on."""
+    raw = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}",
+        uri=True,
+        timeout=BUSY_TIMEOUT_MS / 1000,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    raw.execute("PRAGMA journal_mode=WAL")
+    raw.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
+    raw.execute("PRAGMA temp_store=MEMORY")
+    raw.execute("PRAGMA cache_size=-16000")
+    raw.execute("PRAGMA wal_autocheckpoint=4000")
+    if read_only:
+        raw.execute("PRAGMA query_only=ON")
+    return raw
+
+
+@contextlib.contextmanager
+def looking(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a file that is there and change nothing, not even the settings that are kept in it."""
+    raw = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=BUSY_TIMEOUT_MS / 1000
+    )
+    with contextlib.closing(raw):
+        raw.execute("PRAGMA query_only=ON")
+        yield raw
