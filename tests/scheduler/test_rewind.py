@@ -1,19 +1,22 @@
 """Rewind: a job and all that lies downstream start afresh."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pygit2
 import pytest
 from tests.helpers import MovableClock, claim, event_kinds, finish, job, submit
-from tests.scheduler.asking import keep_time, rewound, show
+from tests.scheduler.asking import keep_time, rewound, show, submit_all
 
 from headway.domain import errors, events
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.scheduler import approvals, cancel, verify
 from headway.scheduler.scheduler import Scheduler
+from headway.storage import events as stored_events
 from headway.storage import runs
+from headway.storage.transaction import Transaction
 
 ONCE = {"max_attempts": 0}
 
@@ -284,3 +287,68 @@ def test_a_rewind_removes_the_patch_of_the_last_try(scheduler: Scheduler) -> Non
     assert not patch.exists()
     assert report.restarted == (asked.job_id,)
     assert job(scheduler, user.number).status is JobStatus.WAITING_ON_DEPS
+
+
+def test_a_rewind_takes_as_many_statements_for_a_long_chain_as_for_a_short_one(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = []
+    for length in (3, 60):
+        chain = submit_all(scheduler, *links(length))
+        scheduler.store.write(partial(stop, scheduler, chain[0]))
+        assert job(scheduler, chain[-1]).status is JobStatus.BLOCKED_BY_DEPENDENCY
+        asked: list[str] = []
+        with monkeypatch.context() as patch:
+            for name in ("rows", "values", "do", "put", "many"):
+                patch.setattr(Transaction, name, counting(getattr(Transaction, name), asked))
+            assert len(rewound(scheduler, chain[0]).reset) == length
+        counts.append(asked)
+    assert counts[0] == counts[1]
+
+
+def stop(scheduler: Scheduler, number: int, tx: Transaction) -> None:
+    """Cancel a job."""
+    cancel.cancel(scheduler, tx, number)
+
+
+def links(length: int) -> list[dict[str, Any]]:
+    """Jobs that come one after the other."""
+    return [{"ref": str(n), "after": [f"ref:{n - 1}"] if n else []} for n in range(length)]
+
+
+def counting(method: Any, asked: list[str]) -> Any:
+    """The method, which notes the names it is called with."""
+
+    def counted(tx: Transaction, name: str, /, *args: Any, **params: Any) -> Any:
+        asked.append(name)
+        return method(tx, name, *args, **params)
+
+    return counted
+
+
+def test_members_behind_others_wait_at_once_and_are_said_to(scheduler: Scheduler) -> None:
+    first, second, third = submit_all(scheduler, *links(3))
+    scheduler.store.write(lambda tx: cancel.cancel(scheduler, tx, first))
+    rewound(scheduler, first)
+    for number, before in ((second, first), (third, second)):
+        shown = show(scheduler, number)
+        assert shown.status is JobStatus.WAITING_ON_DEPS
+        assert shown.wait_reason is not None
+        expected = f"waiting on job {show(scheduler, before).job_id}"
+        assert shown.wait_reason.detail == expected
+        assert shown.waited_on == ("dependencies",)
+    told = scheduler.store.read(lambda tx: stored_events.after(tx, 0, 1000))
+    waiting = [one for one in told if one.kind == events.WAITING and one.job_id is not None]
+    assert [one.data["kind"] for one in waiting[-2:] if one.data] == ["dependencies"] * 2
+
+
+def test_a_member_behind_a_failure_outside_the_set_is_blocked_again(scheduler: Scheduler) -> None:
+    outside = submit(scheduler, retry_policy=ONCE)
+    root = submit(scheduler)
+    both = submit(scheduler, after=[outside.number, root.number])
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    report = rewound(scheduler, root.number)
+    assert report.retry_set == (root.job_id, both.job_id)
+    assert report.restarted == (root.job_id,)
+    assert job(scheduler, both.number).status is JobStatus.BLOCKED_BY_DEPENDENCY
+    assert verify.verify(scheduler) == []

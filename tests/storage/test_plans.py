@@ -13,7 +13,7 @@ from tests.storage.conftest import open_database, scheduler_on
 import headway
 from headway.domain.requests import BatchJobRequest
 from headway.scheduler import submit
-from headway.storage import postgres, queries
+from headway.storage import postgres, queries, records
 from headway.storage.postgres.connection import connect
 from headway.storage.postgres.statements import named
 from headway.storage.sqlite.connection import PACKAGE
@@ -28,7 +28,8 @@ CONSEQUENCES = ["lower_open_deps", "meet_dependencies", "dependents", "waiting_c
 LOCKS = ["holders", "free_locks", "leave_lines", "open_lines", "heads_of_line", "first_exclusives"]
 ADMIT = ["admit_jobs", "chain_links", "remove_watches"]
 WHY = ["waits_on", "consumers", "producers", "dependencies_of"]
-SUBMIT = ["jobs_by_idempotency_key", "active_job_by_unique_key", "job_numbers_by_id"]
+REWIND = ["downstream_chains", "chain_members", "reopen_dependencies", "rewind_job"]
+SUBMIT = ["jobs_by_idempotency_key", "active_jobs_by_unique_key", "job_numbers_by_id"]
 HOLD = ["hold_ready_jobs", "hold_jobs", "active_jobs_of_schedule", "leases_by_id"]
 TIME = ["next_due_job", "due_jobs", "next_lease_expiry", "next_claim_expiry", "next_due_schedule"]
 
@@ -43,7 +44,7 @@ def schema() -> sqlite3.Connection:
 
 
 @pytest.mark.parametrize(
-    "name", [*CLAIM, *START, *FINISH, *CONSEQUENCES, *LOCKS, *ADMIT, *WHY, *SUBMIT, *TIME]
+    "name", [*CLAIM, *START, *FINISH, *CONSEQUENCES, *LOCKS, *ADMIT, *WHY, *REWIND, *SUBMIT, *TIME]
 )
 def test_no_table_that_grows_is_read_as_a_whole(schema: sqlite3.Connection, name: str) -> None:
     statement = queries.load(PACKAGE)[name]
@@ -90,7 +91,7 @@ def _fill(store: Store, clock: MovableClock, folder: Path) -> None:
 
 def _reading_everything(raw: Any) -> dict[str, str]:
     """Queries that go through an index or a table without looking for something."""
-    lists = (*CLAIM[1:], *FINISH, *CONSEQUENCES, *LOCKS, *ADMIT, *WHY, *SUBMIT, *HOLD)
+    lists = (*CLAIM[1:], *FINISH, *CONSEQUENCES, *LOCKS, *ADMIT, *WHY, *REWIND[:1], *SUBMIT, *HOLD)
     found = {}
     for name in lists:
         question = b"EXPLAIN (GENERIC_PLAN, FORMAT JSON) " + named(name).numbered
@@ -116,3 +117,28 @@ def test_every_named_query_is_used_and_stands_in_both_dialects() -> None:
     folder = Path(headway.__file__).parent
     code = "".join(file.read_text() for file in folder.rglob("*.py"))
     assert [name for name in ours if f'"{name}"' not in code] == []
+
+
+def test_dependencies_are_reopened_in_steps_in_proportion_to_their_number() -> None:
+    steps = [_steps_of_reopening(count) for count in (100, 400)]
+    assert steps[1] < 6 * steps[0]
+
+
+def _steps_of_reopening(count: int) -> int:
+    """How many instructions SQLite takes to reopen the dependencies of a chain of jobs."""
+    raw = sqlite3.connect(":memory:")
+    for _, _, text in queries.migrations(PACKAGE):
+        raw.executescript(text)
+    rows = [(number, number - 1) for number in range(1, count)]
+    raw.executemany("INSERT INTO dependencies VALUES (?, ?, 'success', 1)", rows)
+    taken = 0
+
+    def count_one() -> None:
+        nonlocal taken
+        taken += 1
+
+    raw.set_progress_handler(count_one, 1)
+    listed = records.listed(range(count))
+    statement = queries.load(PACKAGE)["reopen_dependencies"]
+    assert raw.execute(statement, {"chains": listed, "numbers": listed}).rowcount == count - 1
+    return taken

@@ -1,6 +1,6 @@
-"""Cycles, and what lies downstream: the graph of jobs as plain numbers."""
+"""Cycles: the graph of jobs as plain numbers."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 
 def find_cycle(edges: Mapping[int, Sequence[int]]) -> list[int] | None:
@@ -51,17 +51,3 @@ def stuck(waits: Mapping[int, Sequence[Collection[int]]]) -> set[int]:
                 if not unmet[node]:
                     going.append(node)
     return {node for node, places in unmet.items() if places}
-
-
-def downstream(
-    roots: Iterable[int], dependents: Callable[[Collection[int]], Iterable[int]]
-) -> list[int]:
-    """The roots and everything that can be reached from them, wave by wave."""
-    found = list(dict.fromkeys(roots))
-    seen = set(found)
-    wave = found[:]
-    while wave:
-        wave = [number for number in dict.fromkeys(dependents(wave)) if number not in seen]
-        seen.update(wave)
-        found.extend(wave)
-    return found

@@ -92,8 +92,8 @@ def _refuse_beside_another(tx: Transaction, last: JobRecord) -> None:
     if last.status in states.CLAIMS or last.status is states.RUNNING:
         raise errors.Conflict(f"job {last.job_id} is already retrying this; it is {last.status}")
     if last.status in states.TERMINAL and last.unique_key is not None:
-        row = tx.row("active_job_by_unique_key", key=last.unique_key)
-        if row is not None:
+        holder = jobs.active_by_unique_key(tx, [last.unique_key]).get(last.unique_key)
+        if holder is not None:
             raise errors.Conflict(
-                f"job {row['number']} with the same unique key {last.unique_key!r} is active"
+                f"job {holder} with the same unique key {last.unique_key!r} is active"
             )

@@ -1,17 +1,17 @@
 """Rewind: a job and everything downstream of it start afresh, as a new generation."""
 
-import contextlib
+import os
 import posixpath
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-import msgspec
-
-from headway.domain import artifacts, errors, events, graph, states
+from headway.domain import artifacts, errors, events, states
 from headway.domain.answers import RewindReport
+from headway.domain.gates import Closed, after
 from headway.domain.tokens import Role
-from headway.scheduler import command_rule, lock_lines, settle
+from headway.scheduler import command_rule, lock_lines, retry_set, settle
+from headway.scheduler.retry_set import RetrySet
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records
+from headway.storage import codec, jobs, records
 from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
@@ -19,21 +19,6 @@ from headway.storage.transaction import Transaction
 SENTINEL = "merge_sentinel:"
 PATCH = "ask_save_patch"
 REWOUND = "rewound"
-
-
-class _RetrySet(msgspec.Struct, frozen=True, kw_only=True):
-    """The first jobs of the chains that start afresh, and the retries that become history."""
-
-    members: list[JobRecord]
-    retries: list[JobRecord]
-
-    @property
-    def everyone(self) -> list[JobRecord]:
-        return [*self.members, *self.retries]
-
-    @property
-    def numbers(self) -> str:
-        return records.listed(record.number for record in self.members)
 
 
 def rewind(
@@ -47,16 +32,16 @@ def rewind(
     """Start the job's chain and all that lies downstream afresh; what lies upstream stays."""
     requested = jobs.read_one(tx, reference)
     root = _root(tx, requested)
-    found = _retry_set(tx, root)
+    found = retry_set.find(tx, root)
     command_rule.check_restart(scheduler, tx, role, "rewind", found.everyone)
     _refuse(scheduler, tx, root, found, force=force)
     chronicle = Chronicle(tx)
     _make_history(tx, chronicle, found.retries)
     _forget_artifacts(scheduler, tx, found)
-    _reset(tx, chronicle, root, found)
-    _admit(scheduler, tx, chronicle, found)
+    ready = _reset(tx, chronicle, root, found)
+    _admit(scheduler, tx, chronicle, found, ready)
     chronicle.write()
-    return _report(tx, requested, root, found)
+    return _report(tx, requested, root, found, ready)
 
 
 def _root(tx: Transaction, record: JobRecord) -> JobRecord:
@@ -64,37 +49,8 @@ def _root(tx: Transaction, record: JobRecord) -> JobRecord:
     return jobs.read(tx, [abs(record.chain)])[0]
 
 
-def _retry_set(tx: Transaction, root: JobRecord) -> _RetrySet:
-    chains = graph.downstream([root.number], lambda wave: _followers(tx, wave))
-    links = _links(tx, chains)
-    first = {record.number: record for record in links if record.chain == record.number}
-    return _RetrySet(
-        members=[first[chain] for chain in chains],
-        retries=[record for record in links if record.chain != record.number],
-    )
-
-
-def _links(tx: Transaction, chains: Collection[int]) -> list[JobRecord]:
-    return tx.values(JobRecord, "chain_members", chains=records.listed(chains))
-
-
-def _followers(tx: Transaction, chains: Collection[int]) -> Iterable[int]:
-    """The chains that come after these, or need what they make."""
-    rows = tx.rows("all_dependents", chains=records.listed(chains))
-    numbers = {row["job_number"] for row in rows}
-    links = tx.values(JobRecord, "chain_members", chains=records.with_history(chains))
-    names = [name for record in links for name in _made_by(record)]
-    rows = tx.rows("consumers", artifacts=records.listed(names))
-    numbers |= {row["job_number"] for row in rows}
-    return sorted(record.chain for record in jobs.read(tx, numbers) if record.chain > 0)
-
-
-def _made_by(record: JobRecord) -> tuple[str, ...]:
-    return (*record.terms.produces, *artifacts.names_of_job(record.job_id, record.number))
-
-
 def _refuse(
-    scheduler: Scheduler, tx: Transaction, root: JobRecord, found: _RetrySet, *, force: bool
+    scheduler: Scheduler, tx: Transaction, root: JobRecord, found: RetrySet, *, force: bool
 ) -> None:
     running = [record.job_id for record in found.everyone if record.status is states.RUNNING]
     if running:
@@ -112,20 +68,21 @@ def _refuse(
         )
 
 
-def _refuse_taken_keys(tx: Transaction, found: _RetrySet) -> None:
+def _refuse_taken_keys(tx: Transaction, found: RetrySet) -> None:
     """At most one active job has a unique key, after the rewind too."""
     own = {record.number for record in found.everyone}
-    seen: dict[str, int] = {}
-    for record in found.members:
-        if record.unique_key is None:
-            continue
-        row = tx.row("active_job_by_unique_key", key=record.unique_key)
-        holder = row["number"] if row and row["number"] not in own else seen.get(record.unique_key)
-        if holder is not None:
+    keyed = [(one.unique_key, one.number) for one in found.members if one.unique_key is not None]
+    holders = {
+        key: number
+        for key, number in jobs.active_by_unique_key(tx, [key for key, _ in keyed]).items()
+        if number not in own
+    }
+    for key, number in keyed:
+        holder = holders.setdefault(key, number)
+        if holder != number:
             raise errors.RewindRefused(
-                f"unique key {record.unique_key!r} of job {record.number} is in use by job {holder}"
+                f"unique key {key!r} of job {number} is in use by job {holder}"
             )
-        seen[record.unique_key] = record.number
 
 
 def _is_sentinel(name: str) -> bool:
@@ -158,62 +115,135 @@ def _stop_waiting(tx: Transaction, waiting: Sequence[JobRecord]) -> None:
         tx.do("remove_watches", numbers=listed)
 
 
-def _forget_artifacts(scheduler: Scheduler, tx: Transaction, found: _RetrySet) -> None:
+def _forget_artifacts(scheduler: Scheduler, tx: Transaction, found: RetrySet) -> None:
     """What the jobs made is not there any more: markers, sentinels of merges, and patches."""
     names = {name for record in found.members for name in record.terms.produces}
     markers = [name for name in names if name.startswith(settle.MARKER)]
     makers = records.listed(record.number for record in found.everyone)
     tx.do("unmake_markers", artifacts=records.listed(markers), makers=makers)
-    for name in (*filter(_is_sentinel, names), *_patches(found)):
-        for probe in artifacts.parse(name, scheduler.kinds).probe:
-            if isinstance(probe, artifacts.FileExists):
-                _remove_file(scheduler, probe.path)
+    probes = (
+        probe
+        for name in (*filter(_is_sentinel, names), *_patches(found))
+        for probe in artifacts.parse(name, scheduler.kinds).probe
+    )
+    _remove_files(scheduler, [one.path for one in probes if isinstance(one, artifacts.FileExists)])
 
 
-def _patches(found: _RetrySet) -> Iterator[str]:
+def _patches(found: RetrySet) -> Iterator[str]:
     for record in found.everyone:
         yield from artifacts.names_of_job(record.job_id, record.number, [PATCH])
 
 
-def _remove_file(scheduler: Scheduler, path: str) -> None:
-    """Remove a file; a link goes itself, not what it leads to, and a linked folder stays."""
+def _remove_files(scheduler: Scheduler, paths: Iterable[str]) -> None:
+    """Remove those of these files that are there; each folder is read once."""
+    by_folder: dict[str, list[str]] = {}
+    for path in paths:
+        folder, name = posixpath.split(path)
+        by_folder.setdefault(folder, []).append(name)
+    for folder, names in by_folder.items():
+        for name in _present(scheduler, folder).intersection(names):
+            _remove_file(scheduler, posixpath.join(folder, name))
+
+
+def _present(scheduler: Scheduler, folder: str) -> set[str]:
+    """The names in a folder of the workspace; one that is linked counts as empty."""
+    place = scheduler.workspace.root / folder
     try:
-        with contextlib.suppress(errors.OutsideWorkspace):
-            folder = scheduler.workspace.resolve(posixpath.dirname(path))
-            if folder == scheduler.workspace.root / posixpath.dirname(path):
-                (folder / posixpath.basename(path)).unlink(missing_ok=True)
+        if scheduler.workspace.resolve(folder) == place:
+            return set(os.listdir(place))
+    except (errors.OutsideWorkspace, FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise errors.RewindRefused(f"cannot read {folder}: {error.strerror}") from None
+    return set()
+
+
+def _remove_file(scheduler: Scheduler, path: str) -> None:
+    """Remove a file; a link goes itself, not what it leads to."""
+    try:
+        (scheduler.workspace.root / path).unlink(missing_ok=True)
     except OSError as error:
         raise errors.RewindRefused(f"cannot remove {path}: {error.strerror}") from None
 
 
-def _reset(tx: Transaction, chronicle: Chronicle, root: JobRecord, found: _RetrySet) -> None:
+def _reset(
+    tx: Transaction, chronicle: Chronicle, root: JobRecord, found: RetrySet
+) -> list[JobRecord]:
+    """Reset the members; return those whose gates must be looked at.
+
+    The others wait for a member: nothing else can be said of them yet.
+    """
     states.check_all(((one.number, one.status) for one in found.members), states.QUEUED)
     _stop_waiting(tx, found.members)
     tx.do("reopen_dependencies", chains=found.numbers, numbers=found.numbers)
-    unmet = dict.fromkeys((record.number for record in found.members), 0)
+    unmet: dict[int, list[int]] = {record.number: [] for record in found.members}
     for row in tx.rows("dependencies_of", numbers=found.numbers):
-        unmet[row["job_number"]] += not row["met"]
+        if not row["met"]:
+            unmet[row["job_number"]].append(row["chain"])
+    behind = {
+        record.number: _waits(record, unmet[record.number][0])
+        for record in found.members
+        if unmet[record.number] and unmet.keys() >= set(unmet[record.number])
+    }
     tx.many(
-        "rewind_job", [{"number": number, "open_deps": count} for number, count in unmet.items()]
+        "rewind_job",
+        [_fresh(number, len(unmet[number]), behind.get(number)) for number in unmet],
     )
     for record in found.members:
         facts = {"generation": record.generation + 1, "root": root.job_id}
         chronicle.add(events.REWOUND, record.number, facts)
+    chronicle.add_all(events.WAITING, {number: _said(waits) for number, waits in behind.items()})
     for group_id in sorted({one.group_id for one in found.members if one.group_id}):
         tx.do("reopen_group", group_id=group_id)
+    return [record for record in found.members if record.number not in behind]
 
 
-def _admit(scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, found: _RetrySet) -> None:
+def _waits(record: JobRecord, chain: int) -> Closed:
+    """A member waits for a chain that has just started afresh."""
+    before = next(one for one in record.terms.after if one.number == chain)
+    closed = after.check(
+        [after.Predecessor(job=before.job, policy=before.policy, status=states.QUEUED)]
+    )
+    assert closed is not None
+    return closed
+
+
+def _said(closed: Closed) -> dict[str, object]:
+    return {"status": closed.status, "kind": closed.kind, "detail": closed.detail}
+
+
+def _fresh(number: int, open_deps: int, waits: Closed | None) -> dict[str, object]:
+    return {
+        "number": number,
+        "open_deps": open_deps,
+        "status": (waits.status if waits else states.QUEUED).value,
+        "wait_kind": waits.kind if waits else None,
+        "wait_detail": waits.detail if waits else None,
+        "waited_on": codec.dump([waits.kind] if waits else []),
+    }
+
+
+def _admit(
+    scheduler: Scheduler,
+    tx: Transaction,
+    chronicle: Chronicle,
+    found: RetrySet,
+    ready: Sequence[JobRecord],
+) -> None:
     """Look at the gates at once, also of those who stood behind the set for a lock."""
-    numbers = [record.number for record in found.members]
+    numbers = [record.number for record in ready]
     freed = lock_lines.keys_of(found.everyone)
     settle.settle(scheduler, tx, chronicle, admit=numbers, freed=freed)
 
 
 def _report(
-    tx: Transaction, requested: JobRecord, root: JobRecord, found: _RetrySet
+    tx: Transaction,
+    requested: JobRecord,
+    root: JobRecord,
+    found: RetrySet,
+    ready: Sequence[JobRecord],
 ) -> RewindReport:
-    now = jobs.read(tx, [record.number for record in found.members])
+    now = jobs.read(tx, [record.number for record in ready])
     ids = tuple(record.job_id for record in found.members)
     return RewindReport(
         requested_job=requested.job_id,

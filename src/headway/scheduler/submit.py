@@ -201,6 +201,8 @@ def _existing(tx: Transaction, wanted: Sequence[JobRequest], turns: Turns) -> di
     keys = [one.idempotency_key for one in wanted if one.idempotency_key is not None]
     rows = tx.rows("jobs_by_idempotency_key", keys=records.listed(keys)) if keys else ()
     made = {row["idempotency_key"]: row for row in rows}
+    unique = [one.unique_key for one in wanted if one.unique_key is not None]
+    active = jobs.active_by_unique_key(tx, unique)
     found = {}
     for place, request in turns.each(enumerate(enumerate(wanted))):
         row = made.get(request.idempotency_key)
@@ -209,10 +211,8 @@ def _existing(tx: Transaction, wanted: Sequence[JobRequest], turns: Turns) -> di
                 raise errors.IdempotencyMismatch(row["idempotency_key"])
             found[place] = _old(tx, row["number"], deduplicated=False)
             continue
-        if request.unique_key is not None:
-            row = tx.row("active_job_by_unique_key", key=request.unique_key)
-            if row:
-                found[place] = _old(tx, row["number"], deduplicated=True)
+        if request.unique_key in active:
+            found[place] = _old(tx, active[request.unique_key], deduplicated=True)
     return found
 
 

@@ -112,6 +112,12 @@ def find_numbers(tx: Transaction, job_ids: Collection[str]) -> dict[str, int]:
     return {row["job_id"]: row["number"] for row in rows}
 
 
+def active_by_unique_key(tx: Transaction, keys: Collection[str]) -> dict[str, int]:
+    """The active jobs that have these unique keys, by key."""
+    rows = tx.rows("active_jobs_by_unique_key", keys=records.listed(keys)) if keys else ()
+    return {row["unique_key"]: row["number"] for row in rows}
+
+
 def _existing(tx: Transaction, numbers: Collection[int]) -> list[int]:
     return [row["number"] for row in tx.rows("job_records", numbers=records.listed(numbers))]
 

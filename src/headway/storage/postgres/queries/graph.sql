@@ -36,6 +36,34 @@ WHERE chain = ANY (CAST(:chains AS bigint[])) AND met = 0;
 -- Who comes after these chains, whether they still wait or not.
 SELECT DISTINCT job_number, chain, policy FROM dependencies WHERE chain = ANY (CAST(:chains AS bigint[]));
 
+-- name: downstream_chains
+-- A chain, and those that come after it or need what it makes, over any number of steps.
+-- OFFSET 0 keeps PostgreSQL from reading everything in each step.
+WITH RECURSIVE found (chain) AS (
+    SELECT CAST(:chain AS bigint)
+    UNION
+    SELECT j.chain FROM found f
+    CROSS JOIN LATERAL (
+        SELECT job_number FROM dependencies WHERE chain = f.chain
+        UNION ALL
+        SELECT n.job_number FROM (
+            SELECT number, job_id, terms FROM jobs WHERE number = f.chain
+            UNION ALL
+            SELECT number, job_id, terms FROM jobs WHERE chain IN (f.chain, -f.chain) AND retry_of IS NOT NULL
+        ) link
+        CROSS JOIN LATERAL (
+            SELECT value AS artifact FROM json_array_elements_text(CAST(link.terms AS json) -> 'produces')
+            UNION ALL
+            SELECT k || ':' || own FROM unnest(CAST(:kinds AS text[])) k,
+                unnest(ARRAY[link.job_id, CAST(link.number AS text)]) own
+        ) made
+        CROSS JOIN LATERAL (SELECT job_number FROM needs WHERE artifact = made.artifact OFFSET 0) n
+        OFFSET 0) d
+    CROSS JOIN LATERAL (SELECT chain FROM jobs WHERE number = d.job_number OFFSET 0) j
+    WHERE j.chain > 0
+)
+SELECT chain FROM found;
+
 -- name: dependencies_of
 -- What some jobs come after.
 SELECT job_number, chain, policy, met FROM dependencies

@@ -85,9 +85,10 @@ WHERE j.number = ANY (CAST(:numbers AS bigint[]));
 SELECT idempotency_key, number, request_hash FROM jobs
 WHERE idempotency_key = ANY (CAST(:keys AS text[]));
 
--- name: active_job_by_unique_key
--- The one active job with this key.
-SELECT number FROM jobs WHERE unique_key = :key AND finished_at IS NULL;
+-- name: active_jobs_by_unique_key
+-- The active jobs with these keys; each key has at most one.
+SELECT unique_key, number FROM jobs
+WHERE unique_key = ANY (CAST(:keys AS text[])) AND finished_at IS NULL;
 
 -- name: succeeded_since
 -- Whether a job with this key succeeded at or after a moment; the job's own chain does not count.
@@ -278,12 +279,15 @@ ON CONFLICT (status, part) DO UPDATE SET count = totals.count + excluded.count;
 
 -- name: rewind_job
 -- A new generation of a job: as if it had just been submitted.
-UPDATE jobs SET generation = generation + 1, status = 'QUEUED', attempt = 0, scheduled_for = NULL, due_at = NULL,
+UPDATE jobs SET generation = generation + 1, status = r.status, attempt = 0, scheduled_for = NULL, due_at = NULL,
     started_at = NULL, finished_at = NULL, exit_code = NULL, cancel = NULL, worker_id = NULL,
     claim_expires_at = NULL, denials = 0, run_id = NULL, progress = NULL, retry_state = 'none',
-    wait_kind = NULL, wait_detail = NULL, waited_on = '[]', limited_since = NULL, open_deps = :open_deps,
-    queued_at = NULL, approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END, blocked_by = NULL
-WHERE number = :number;
+    wait_kind = r.wait_kind, wait_detail = r.wait_detail, waited_on = r.waited_on, limited_since = NULL,
+    open_deps = r.open_deps, queued_at = NULL,
+    approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END, blocked_by = NULL
+FROM json_to_recordset(CAST(:rows AS json)) r (
+    number bigint, open_deps bigint, status text, wait_kind text, wait_detail text, waited_on text)
+WHERE jobs.number = r.number;
 
 -- name: active_jobs_of_schedule
 -- Whether a job of this schedule is still active. For finished_at, PostgreSQL would read all active jobs.

@@ -23,8 +23,9 @@ AND policy IN (SELECT value FROM json_each(:policies));
 
 -- name: reopen_dependencies
 -- Some chains start afresh: nothing that comes after them is met.
+-- The plus keeps SQLite from trying every number with every chain.
 UPDATE dependencies SET met = 0 WHERE chain IN (SELECT value FROM json_each(:chains)) AND met = 1
-AND job_number IN (SELECT value FROM json_each(:numbers));
+AND +job_number IN (SELECT value FROM json_each(:numbers));
 
 -- name: dependents
 -- Who waits for the end of these chains.
@@ -34,6 +35,26 @@ WHERE chain IN (SELECT value FROM json_each(:chains)) AND met = 0;
 -- name: all_dependents
 -- Who comes after these chains, whether they still wait or not.
 SELECT DISTINCT job_number, chain, policy FROM dependencies WHERE chain IN (SELECT value FROM json_each(:chains));
+
+-- name: downstream_chains
+-- A chain, and those that come after it or need what it makes, over any number of steps.
+WITH RECURSIVE found (chain) AS (
+    SELECT :chain
+    UNION
+    SELECT j.chain FROM found f JOIN dependencies d ON d.chain = f.chain
+    JOIN jobs j ON j.number = d.job_number AND j.chain > 0
+    UNION
+    SELECT j.chain FROM found f
+    JOIN jobs link ON (link.number = f.chain OR (link.chain IN (f.chain, -f.chain) AND link.retry_of IS NOT NULL))
+    JOIN json_each(link.terms, '$.produces') made JOIN needs n ON n.artifact = made.value
+    JOIN jobs j ON j.number = n.job_number AND j.chain > 0
+    UNION
+    SELECT j.chain FROM found f
+    JOIN jobs link ON (link.number = f.chain OR (link.chain IN (f.chain, -f.chain) AND link.retry_of IS NOT NULL))
+    JOIN json_each(:kinds) k JOIN needs n ON n.artifact IN (k.value || ':' || link.job_id, k.value || ':' || link.number)
+    JOIN jobs j ON j.number = n.job_number AND j.chain > 0
+)
+SELECT chain FROM found;
 
 -- name: dependencies_of
 -- What some jobs come after.

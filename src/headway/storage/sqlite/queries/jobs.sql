@@ -86,9 +86,10 @@ WHERE j.number IN (SELECT value FROM json_each(:numbers));
 SELECT idempotency_key, number, request_hash FROM jobs
 WHERE idempotency_key IN (SELECT value FROM json_each(:keys));
 
--- name: active_job_by_unique_key
--- The one active job with this key.
-SELECT number FROM jobs WHERE unique_key = :key AND finished_at IS NULL;
+-- name: active_jobs_by_unique_key
+-- The active jobs with these keys; each key has at most one.
+SELECT unique_key, number FROM jobs
+WHERE unique_key IN (SELECT value FROM json_each(:keys)) AND finished_at IS NULL;
 
 -- name: succeeded_since
 -- Whether a job with this key succeeded at or after a moment; the job's own chain does not count.
@@ -271,11 +272,12 @@ ON CONFLICT (status, part) DO UPDATE SET count = totals.count + excluded.count;
 
 -- name: rewind_job
 -- A new generation of a job: as if it had just been submitted.
-UPDATE jobs SET generation = generation + 1, status = 'QUEUED', attempt = 0, scheduled_for = NULL, due_at = NULL,
+UPDATE jobs SET generation = generation + 1, status = :status, attempt = 0, scheduled_for = NULL, due_at = NULL,
     started_at = NULL, finished_at = NULL, exit_code = NULL, cancel = NULL, worker_id = NULL,
     claim_expires_at = NULL, denials = 0, run_id = NULL, progress = NULL, retry_state = 'none',
-    wait_kind = NULL, wait_detail = NULL, waited_on = '[]', limited_since = NULL, open_deps = :open_deps,
-    queued_at = NULL, approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END, blocked_by = NULL
+    wait_kind = :wait_kind, wait_detail = :wait_detail, waited_on = :waited_on, limited_since = NULL,
+    open_deps = :open_deps, queued_at = NULL,
+    approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END, blocked_by = NULL
 WHERE number = :number;
 
 -- name: active_jobs_of_schedule
