@@ -126,6 +126,11 @@ class OwnServer:
         """Let it run."""
         self._control("start", "-o", f"{self._options} -k {self._directory} -h ''")
 
+    @property
+    def pid(self) -> int:
+        """The process that starts all others of the server."""
+        return int((self._directory / "data" / "postmaster.pid").read_text().split()[0])
+
     def become_standby(self) -> None:
         """Start it as one that follows nobody, and takes no writes until it is promoted."""
         self.stop("fast")

@@ -46,6 +46,15 @@ def test_an_old_postgresql_is_refused(
     assert "use PostgreSQL 99 or newer" in " ".join((told.stdout + told.stderr).split())
 
 
+def test_doctor_names_a_server_that_does_not_sync(cli: Cli, empty_postgres: str) -> None:
+    (ill,) = [
+        one
+        for one in cli.json("doctor", "--db", empty_postgres, code=1)["findings"]
+        if not one["ok"]
+    ]
+    assert (ill["subject"], "fsync = off" in ill["detail"]) == ("database", True)
+
+
 @pytest.fixture
 def pooled(empty_postgres: str) -> Iterator[str]:
     """The URL of a database behind a pooler that gives nobody a session of his own."""

@@ -265,3 +265,8 @@ def test_servers_whose_clocks_differ_agree_on_what_is_due(
         apart[1].wait(job, "SUCCEEDED")
     assert sorted(stage.notes()) == ["a", "b"]
     assert apart[1].job(later)["status"] == "QUEUED"
+
+
+def test_a_database_server_that_does_not_sync_is_warned_of(stage: Stage, db: str) -> None:
+    server = stage.serve(data="one", db=db)
+    assert "the PostgreSQL server runs with fsync = off: if its machine crashes" in server.log

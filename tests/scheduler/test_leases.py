@@ -12,6 +12,7 @@ from headway.scheduler import leases, limit_control, recovery, timekeeper
 from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
+from headway.storage import events
 
 
 def tick(scheduler: Scheduler) -> None:
@@ -68,6 +69,9 @@ def test_a_claim_that_leads_to_nothing_goes_back_to_its_place(
     clock.move(61)
     tick(scheduler)
     assert job(scheduler, 1).status is JobStatus.QUEUED
+    told = scheduler.store.read(lambda tx: events.after(tx, 0, 100))
+    (expired,) = [one for one in told if one.kind == "job.claim_expired"]
+    assert (expired.number, expired.data) == (1, {"worker_id": WORKER})
     assert [one.number for one in claim(scheduler, 2)] == [1, 2]
 
 

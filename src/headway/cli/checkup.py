@@ -133,11 +133,14 @@ def _database(settings: Settings) -> Finding:
         with contextlib.closing(wiring.open_database(url, SystemClock())) as database:
             database.check()
             pending = database.pending_migrations()
+            doubts = database.doubts()
     except sqlite3.Error as error:
         mend = "restore a backup; headway verify says more"
         return _bad("database", f"{file}: {error}", mend)
     except errors.ConnectionLost as error:
         return _bad("database", error.detail, "start the database, or fix --db")
+    if doubts:
+        return _bad("database", "; ".join(doubts), "change the settings of the PostgreSQL server")
     if pending:
         return _bad("database", f"{len(pending)} migrations are pending", "headway migrate")
     return _good("database", "up to date")

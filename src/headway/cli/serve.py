@@ -42,6 +42,8 @@ def serve(settings: Settings, *, json: bool = False) -> None:
     collector.calm()
     store = wiring.open_store(settings)
     try:
+        for doubt in store.database.doubts():
+            log.warning("%s", doubt)
         scheduler = wiring.build_scheduler(settings, store, app)
         with http_server.listen(settings.host, settings.port) as listening:
             _refuse_open_door(settings, scheduler)

@@ -43,6 +43,9 @@ class Database(Protocol):
     def check(self) -> None:
         """Refuse a database that answers, but could not be worked with."""
 
+    def doubts(self) -> list[str]:
+        """Why an acknowledged write might not survive a crash of the machine, a sentence each."""
+
     def session(self) -> Session:
         """A connection for writing; where several may write at once, a process has two."""
 

@@ -58,6 +58,10 @@ SELECT name
 FROM unnest(CAST(%(sequences)s AS text[])) AS name, unnest(ARRAY['USAGE', 'UPDATE']) AS wanted
 WHERE NOT has_sequence_privilege(to_regclass(name), wanted)
 """
+_UNSAFE = b"""
+SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'
+ORDER BY name
+"""
 _SHORT_WAIT = b"SET LOCAL lock_timeout = '1s'"
 _BEGIN_READING = b"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
@@ -105,6 +109,16 @@ class PostgresDatabase:
             names = {"tables": [*COLUMNS, "facts", "writers"], "sequences": [*SEQUENCES]}
             if closed := raw.execute(_CLOSED, names).fetchone():
                 raise errors.Unavailable(f"permission denied for {closed[0]}; {GRANTS}")
+
+    def doubts(self) -> list[str]:
+        """Settings of the server with which a commit is not on disk."""
+        with _reached(), contextlib.closing(connect(self.url)) as raw:
+            found = [f"{name} = off" for (name,) in raw.execute(_UNSAFE)]
+        return [
+            f"the PostgreSQL server runs with {setting}: if its machine crashes, jobs that were"
+            " acknowledged can be lost, and the database can be damaged"
+            for setting in found
+        ]
 
     def session(self) -> PostgresSession:
         """A connection for writing."""

@@ -35,8 +35,13 @@ COLLISIONS = (
 
 SAVEPOINT = b"SAVEPOINT work"
 
-# A writer that hangs, or one that the network lost, must not hold up the others for ever.
-_SETTINGS = b"SET lock_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'"
+# A writer that hangs, or one that the network lost, must not hold up the others for ever. And a
+# commit waits for the disk, even where the server, the role or the URL say that it need not.
+_SETTINGS = b"""
+SET lock_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s';
+SELECT set_config('synchronous_commit', 'on', false)
+WHERE current_setting('synchronous_commit') = 'off'
+"""
 _NOTE = """
 INSERT INTO writers (name, commits) VALUES (:name, :commits)
 ON CONFLICT (name) DO UPDATE SET commits = excluded.commits, at = excluded.at

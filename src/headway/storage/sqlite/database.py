@@ -68,6 +68,10 @@ class SqliteDatabase:
     def check(self) -> None:
         """A file that can be opened can be worked with."""
 
+    def doubts(self) -> list[str]:
+        """None: each connection here is told to wait for the disk."""
+        return []
+
     def session(self) -> SqliteSession:
         """The one connection for writing."""
         return SqliteSession(self._files, self.clock, self._datagrams, durable=self._durable)
