@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.helpers import MovableClock, ask, ask_lease, claim, finish, job, submit
-from tests.scheduler.asking import show, submit_all, why
+from tests.scheduler.asking import register, show, submit_all, why
 
 from headway.api.jobs import JobQuery, list_jobs
 from headway.domain.group_requests import GroupRequest
@@ -54,6 +54,40 @@ def test_a_shared_job_does_not_overtake_an_exclusive_one_of_a_busy_worker(
     assert blocker.detail == "waits for x (exclusive) and stands ahead"
     finish(scheduler, held)
     assert started(scheduler) == [exclusive.number]
+
+
+def test_a_shared_job_overtakes_none_that_waits_behind_another_line(scheduler: Scheduler) -> None:
+    submit(scheduler, "a", locks=["z"])
+    claim(scheduler)
+    first = submit(scheduler, "b", locks=["y", "z"])
+    second = submit(scheduler, "b", locks=["x", {"key": "y", "mode": "shared"}])
+    shared = submit(scheduler, "a", locks=SHARED)
+    assert started(scheduler) == []
+    for waiter, ahead in ((second, first), (shared, second)):
+        (blocker,) = [one for row in why(scheduler, waiter.number).gates for one in row.blockers]
+        assert blocker.id == ahead.job_id
+
+
+def test_nor_one_that_is_ready_but_for_a_lock_taken_since(scheduler: Scheduler) -> None:
+    exclusive = submit(scheduler, "b", locks=["x", "y"])
+    submit(scheduler, "a", locks=["y"])
+    held = claim(scheduler, job_types=("a",))
+    shared = submit(scheduler, "a", locks=SHARED)
+    assert started(scheduler, "a") == []
+    assert show(scheduler, exclusive.number).status is JobStatus.WAITING_ON_LOCKS
+    finish(scheduler, held)
+    assert started(scheduler, "a") == [shared.number]
+
+
+def test_every_exclusive_job_that_stands_ahead_is_named(scheduler: Scheduler) -> None:
+    register(scheduler)
+    held = submit(scheduler, locks=SHARED)
+    claim(scheduler)
+    ahead = [submit(scheduler, locks=["x"]) for _ in range(3)]
+    shared = submit(scheduler, locks=SHARED)
+    blockers = [one.id for row in why(scheduler, shared.number).gates for one in row.blockers]
+    assert blockers == [one.job_id for one in ahead]
+    assert held.job_id not in blockers
 
 
 def test_nor_one_that_was_ready_before_the_lock_was_taken(scheduler: Scheduler) -> None:
@@ -301,18 +335,14 @@ class Play:
             (one for one in self._jobs(*WANTING, *CLAIMED) if self._is_due(one)),
             key=lambda one: (-one.priority, one.position, one.number),
         )
-        for place, one in enumerate(line):
-            ahead = line[:place]
-            waiting = [other for other in ahead if self._waits(other, types, holds)]
-            mine = one.status in WANTING and one.job_type in types
-            if mine and _is_free(one, ahead, waiting, holds):
+        waiting: list[Job] = []
+        for one in line:
+            if not _is_free(one, waiting, holds):
+                if one.status in WANTING or _is_on_held(one, holds):
+                    waiting.append(one)
+            elif one.status in WANTING and one.job_type in types:
                 return [one.number]
         return []
-
-    def _waits(self, one: Job, types: tuple[str, ...], holds: "Holds") -> bool:
-        """Whether a job is known to wait for locks, or is found to when it is looked at."""
-        looked_at = one.status is JobStatus.QUEUED and one.job_type in types
-        return _is_held_off(one, holds) and (looked_at or one.status is JobStatus.WAITING_ON_LOCKS)
 
     def _is_due(self, one: Job) -> bool:
         return one.scheduled_for is None or one.scheduled_for <= self._clock.now()
@@ -321,13 +351,19 @@ class Play:
 Holds = list[tuple[str, Mode]]
 
 
-def _is_free(one: Job, ahead: list[Job], waiting: list[Job], holds: Holds) -> bool:
-    held = {key for key, _ in holds}
+def _is_free(one: Job, waiting: list[Job], holds: Holds) -> bool:
+    """Nobody holds its locks against it, and no exclusive job that waits stands ahead of it."""
     return not _is_held_off(one, holds) and not any(
         lock.mode is Mode.SHARED and _wants_alone(other, lock.key)
         for lock in one.locks
-        for other in (ahead if lock.key in held else waiting)
+        for other in waiting
     )
+
+
+def _is_on_held(one: Job, holds: Holds) -> bool:
+    """A claimed job that was not denied a lease waits for a lock only while that one is held."""
+    held = {key for key, _ in holds}
+    return all(lock.key in held for lock in one.locks)
 
 
 def _is_held_off(one: Job, holds: Holds) -> bool:

@@ -372,15 +372,18 @@ def test_a_job_that_ended_keeps_the_gate_that_ended_it(scheduler: Scheduler) -> 
     assert {row.state for row in why(scheduler, failing.number).gates} == {GateState.OPEN}
 
 
-def test_ahead_counts_what_may_start_before_it_and_nothing_that_runs(scheduler: Scheduler) -> None:
+def test_ahead_counts_the_places_before_it_and_nothing_that_runs(scheduler: Scheduler) -> None:
+    submit(scheduler, locks=["x"])
     for _ in range(3):
-        submit(scheduler)
+        submit(scheduler, locks=["x"])
     submit(scheduler, approval=True)
     submit(scheduler, "other", priority="HIGH")
-    last = submit(scheduler, "third")
-    assert why(scheduler, last.number).ahead == 4
-    claim(scheduler)
-    assert why(scheduler, last.number).ahead == 3
+    last, locked = submit(scheduler, "third"), submit(scheduler, locks=["x"])
+    assert why(scheduler, last.number).ahead == 6
+    claim(scheduler, job_types=("work",))
+    for one, ahead in ((last, 5), (locked, 6)):
+        assert why(scheduler, one.number).ahead == ahead
+        assert show(scheduler, one.number).queue_position == ahead + 1
 
 
 def test_places_in_the_queue_are_counted_from_one(scheduler: Scheduler) -> None:

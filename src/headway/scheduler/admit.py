@@ -37,11 +37,15 @@ class Blocked(msgspec.Struct, frozen=True):
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """Jobs that can never start, those that wait for locks, and locks with fewer who wait."""
+    """Jobs that can never start, those that wait for locks, and locks with fewer who wait.
+
+    `unseen` are ready jobs that were found to wait for locks, and must be recorded as waiting.
+    """
 
     blocked: list[Blocked]
     locked: list[JobRecord]
     left: set[str]
+    unseen: set[int]
 
 
 def admit(
@@ -49,7 +53,7 @@ def admit(
 ) -> Admitted:
     """Look at these jobs' gates and record where they stand."""
     if not numbers:
-        return Admitted([], [], set())
+        return Admitted([], [], set(), set())
     holds.jobs(tx, numbers)
     waiting = [one for one in jobs.read(tx, numbers) if one.status in states.WAITING]
     if any(one.gated for one in waiting):
@@ -69,7 +73,8 @@ def admit(
     _record(tx, standing, chronicle)
     _watch(tx, waiting, standing, facts)
     locked, left = _line_up_for_locks(tx, waiting, standing)
-    return Admitted(blocked, locked, left)
+    unseen = {number for record in locked for number in facts.ready_that_wait(record)}
+    return Admitted(blocked, locked, left, unseen)
 
 
 def first_closed(record: JobRecord, facts: Facts) -> Closed | None:

@@ -19,6 +19,10 @@ AT_ONCE = {Mode.EXCLUSIVE: 1, Mode.SHARED: 20}
 """How many of a lane try at once."""
 
 
+MOST_READY_AHEAD = 1000
+"""So many that go first are named."""
+
+
 class Standing(IntEnum):
     """How somebody stands in a line."""
 
@@ -79,13 +83,13 @@ def next_in_line(tx: Transaction, keys: Collection[str], tried: Collection[int])
 
 
 def ready_ahead(tx: Transaction, record: JobRecord) -> list[tuple[str, Mode, int]]:
-    """Who is ready to take a lock that a job waits for, and goes first: one for each lock."""
+    """Which jobs are ready to take a lock that a job waits for, and go first."""
     found = []
     for lock in record.terms.locks:
         line = {"key": lock.key, "mode": lock.mode.value, "lane_id": record.lane_id}
-        heads = _heads(tx, line, Standing.READY, ())
-        if heads and _order(heads[0]) < record.order:
-            found.append((lock.key, lock.mode, int(heads[0]["job_number"])))
+        for row in _heads(tx, line, Standing.READY, (), count=MOST_READY_AHEAD):
+            if _order(row) < record.order:
+                found.append((lock.key, lock.mode, int(row["job_number"])))
     return found
 
 
@@ -136,7 +140,14 @@ def _keep(tx: Transaction, rests: list[_Rest]) -> None:
     tx.do("put_fact", name=REST, value=codec.dump(rests))
 
 
-def _heads(tx: Transaction, line: Row, standing: Standing, tried: Collection[int]) -> list[Row]:
+def _heads(
+    tx: Transaction,
+    line: Row,
+    standing: Standing,
+    tried: Collection[int],
+    *,
+    count: int | None = None,
+) -> list[Row]:
     return list(
         tx.rows(
             "heads_of_line",
@@ -145,7 +156,7 @@ def _heads(tx: Transaction, line: Row, standing: Standing, tried: Collection[int
             lane_id=line["lane_id"],
             standing=standing.value,
             tried=records.listed(tried),
-            count=AT_ONCE[Mode(line["mode"])],
+            count=count or AT_ONCE[Mode(line["mode"])],
         )
     )
 

@@ -63,7 +63,7 @@ def settle(
         freed |= found.left | lock_lines.keys_of(one for one in found.locked if one.number in tried)
         if somebody_ended:  # it may have kept from a lock who tried in vain
             tried = set()
-        waiting = lock_lines.next_in_line(tx, freed, tried)
+        waiting = lock_lines.next_in_line(tx, freed, tried) | (found.unseen - tried)
         if waiting and tries_left <= 0:
             put_off |= freed
             waiting = set()

@@ -23,12 +23,11 @@ from headway.scheduler import circles, lock_lines
 from headway.scheduler.facts import Facts, gather
 from headway.scheduler.lane_gates import LaneGates
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.views import views
+from headway.scheduler.views import FURTHEST_PLACE, places_in_queue, views
 from headway.storage import jobs
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
-MOST_AHEAD = 10_000
 MOST_EXPLAINED = 50
 """For how many blocking jobs their own reason is looked up."""
 
@@ -62,7 +61,7 @@ def _closed(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> Verdict
         return _what_ended_it(record)
     if record.status is states.RUNNING:
         return {}
-    facts = gather(scheduler, tx, [record])
+    facts = gather(scheduler, tx, [record], whole_lines=True)
     lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
     gates = LaneGates(scheduler, tx, with_users=True)
     found = _not_decided_yet(_own_gates(record, facts))
@@ -299,17 +298,6 @@ def _jobs_it_waits_for(
 
 
 def _ahead(tx: Transaction, record: JobRecord) -> int:
-    """How many jobs that may start stand before this one, counted up to a bound."""
-    count = 0
-    for row in tx.rows("ready_lanes"):
-        count += tx.value(
-            "ready_before",
-            lane_id=row["lane_id"],
-            priority=record.priority,
-            position=record.position,
-            number=record.number,
-            bound=MOST_AHEAD - count,
-        )
-        if count >= MOST_AHEAD:
-            break
-    return count
+    """How many waiting jobs stand before this one in the queue, counted up to a bound."""
+    place = places_in_queue(tx, [record.number]).get(record.number)
+    return FURTHEST_PLACE if place is None else place - 1

@@ -7,15 +7,6 @@ SELECT number, place FROM (
         ORDER BY priority DESC, position, number LIMIT :bound) first_ones) placed
 WHERE number IN (SELECT value FROM json_each(:numbers));
 
--- name: ready_before
--- How many of the first jobs of a lane stand before a place in the queue.
-SELECT count(*) AS count FROM (
-    SELECT number, priority, position FROM jobs
-    WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL
-    ORDER BY priority DESC, position, number LIMIT :bound) first_ones
-WHERE priority > :priority
-OR (priority = :priority AND (position < :position OR (position = :position AND number < :number)));
-
 -- name: job_at_place
 -- The job at a place of the queue, counted from 0.
 SELECT number, priority, position FROM jobs

@@ -66,8 +66,8 @@ AND (w.standing = 0 OR NOT EXISTS (
 ORDER BY w.priority DESC, w.position, w.job_number LIMIT :count;
 
 -- name: first_exclusives
--- For some locks, who stands first to hold them alone, in each lane; of those who wait, only such
--- as somebody keeps from going on.
+-- For some locks and each lane, of the jobs that want them alone: the first, the first that a held
+-- lock keeps waiting, and the first that shares another lock, which a waiting job may keep from it.
 WITH RECURSIVE lines (key, standing, lane_id) AS (
     SELECT k.value, s.value, (SELECT min(lane_id) FROM lock_waiters
         WHERE key = k.value AND mode = 'exclusive' AND standing = s.value)
@@ -77,15 +77,38 @@ WITH RECURSIVE lines (key, standing, lane_id) AS (
         AND w.mode = 'exclusive' AND w.standing = lines.standing AND w.lane_id > lines.lane_id)
     FROM lines WHERE lines.lane_id IS NOT NULL
 )
-SELECT w.key, w.standing, w.lane_id, w.job_number, w.priority, w.position, j.job_id, j.wait_kind
-FROM lines JOIN lock_waiters w ON w.key = lines.key AND w.job_number = (
-    SELECT v.job_number FROM lock_waiters v
-    WHERE v.key = lines.key AND v.mode = 'exclusive' AND v.standing = lines.standing
-    AND v.lane_id = lines.lane_id AND (v.standing <> 1 OR EXISTS (
-        SELECT 1 FROM lock_waiters o JOIN locks l ON l.key = o.key WHERE o.job_number = v.job_number
-        AND (l.mode = 'exclusive' OR o.mode = 'exclusive')))
-    ORDER BY v.priority DESC, v.position, v.job_number LIMIT 1)
+SELECT DISTINCT w.key, w.standing, w.lane_id, w.job_number, w.priority, w.position, j.job_id, j.wait_kind
+FROM lines JOIN lock_waiters w ON w.key = lines.key AND w.job_number IN (
+    (SELECT v.job_number FROM lock_waiters v
+        WHERE v.key = lines.key AND v.mode = 'exclusive' AND v.standing = lines.standing
+        AND v.lane_id = lines.lane_id ORDER BY v.priority DESC, v.position, v.job_number LIMIT 1),
+    (SELECT f.job_number FROM (
+            SELECT v.job_number, v.priority, v.position FROM lock_waiters v
+            WHERE v.key = lines.key AND v.mode = 'exclusive' AND v.standing = lines.standing
+            AND v.lane_id = lines.lane_id ORDER BY v.priority DESC, v.position, v.job_number LIMIT :most) f
+        WHERE EXISTS (SELECT 1 FROM lock_waiters o JOIN locks l ON l.key = o.key
+            WHERE o.job_number = f.job_number AND (l.mode = 'exclusive' OR o.mode = 'exclusive'))
+        OR EXISTS (SELECT 1 FROM jobs d WHERE d.number = f.job_number AND d.wait_kind = 'locks'
+            AND lines.standing = 2)
+        ORDER BY f.priority DESC, f.position, f.job_number LIMIT 1),
+    (SELECT f.job_number FROM (
+            SELECT v.job_number, v.priority, v.position FROM lock_waiters v
+            WHERE v.key = lines.key AND v.mode = 'exclusive' AND v.standing = lines.standing
+            AND v.lane_id = lines.lane_id ORDER BY v.priority DESC, v.position, v.job_number LIMIT :most) f
+        WHERE EXISTS (SELECT 1 FROM lock_waiters o WHERE o.job_number = f.job_number AND o.mode = 'shared')
+        ORDER BY f.priority DESC, f.position, f.job_number LIMIT 1))
 JOIN jobs j ON j.number = w.job_number;
+
+-- name: exclusives_in_line
+-- Jobs that want some locks alone, in the order of the queue, up to a bound.
+SELECT w.key, w.standing, w.lane_id, w.job_number, w.priority, w.position, j.job_id, j.wait_kind
+FROM lock_waiters w JOIN jobs j ON j.number = w.job_number
+WHERE w.key IN (SELECT value FROM json_each(:keys)) AND w.mode = 'exclusive'
+ORDER BY w.priority DESC, w.position, w.job_number LIMIT :most;
+
+-- name: locks_in_line
+-- The locks that some jobs stand in line for.
+SELECT job_number, key, mode FROM lock_waiters WHERE job_number IN (SELECT value FROM json_each(:numbers));
 
 -- name: count_lock_waiters
 -- How many jobs wait for each lock.
