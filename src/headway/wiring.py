@@ -4,25 +4,23 @@ Only entry points import it. What a worker needs beside is in `worker_wiring`, b
 start no worker and need not wait for its imports.
 """
 
-import contextlib
 import importlib
 import logging
 import os
-import secrets
 import sqlite3
 import sys
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headway import admin_token
 from headway.client.client import Client
 from headway.client.transport import LocalTransport
 from headway.clock import SystemClock
 from headway.domain import artifacts, errors, moments
 from headway.domain.jobs import Job
 from headway.domain.requests import BatchJobRequest
-from headway.domain.tokens import Role
-from headway.scheduler import submit, tokens
+from headway.scheduler import submit
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
@@ -33,8 +31,6 @@ from headway.workspace import Workspace, plugins
 
 if TYPE_CHECKING:
     from headway.client.app import App
-
-TOKEN_FILE = "admin.token"
 
 log = logging.getLogger(__name__)
 
@@ -179,48 +175,14 @@ def _client_of(url: str, settings: Settings) -> Client:
     from headway.client.over_http import HttpTransport
 
     ca_file = Path(settings.ca_file) if settings.ca_file else None
-    return Client(HttpTransport(url, settings.token or read_token(settings), ca_file))
+    return Client(
+        HttpTransport(url, settings.token or admin_token.read(settings.data_dir), ca_file)
+    )
 
 
 def local_client(settings: Settings, app: "App | None" = None) -> Client:
     """A client that works straight on the database."""
     return Client(LocalTransport(build_scheduler(settings, open_store(settings), app)))
-
-
-def read_token(settings: Settings) -> str | None:
-    """The admin token of this machine's server, if there is one."""
-    path = settings.data_dir / TOKEN_FILE
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except OSError:
-        return None
-
-
-def ensure_admin_token(settings: Settings, scheduler: Scheduler) -> str:
-    """The admin token of the data directory, which is made when it is new."""
-    path = settings.data_dir / TOKEN_FILE
-    token = read_token(settings) or _make_token(path)
-
-    def adopt(tx: Transaction) -> None:
-        if tokens.principal_of(tx, token) is None:
-            tokens.adopt(scheduler, tx, TOKEN_FILE, Role.ADMIN, token)
-
-    scheduler.store.write(adopt)
-    return token
-
-
-def _make_token(path: Path) -> str:
-    """A new token in a file of its own; of servers that start at once, one makes it for all."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(f"hw_{secrets.token_urlsafe(32)}\n")
-    try:
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)
-    finally:
-        draft.unlink()
-    return path.read_text(encoding="utf-8").strip()
 
 
 def submit_on(app: "App", connection: Any, request: BatchJobRequest) -> Job:

@@ -28,7 +28,8 @@ def test_reports_that_nobody_heard_are_not_answered_with_nothing(tmp_path: Path)
 
     async def claim_while_it_stops() -> None:
         desk = ClaimDesk(scheduler)
-        claim = asyncio.create_task(desk.claim(Principal(name="w", role=Role.WORK), body))
+        ended = asyncio.get_running_loop().create_future()
+        claim = asyncio.create_task(desk.claim(Principal(name="w", role=Role.WORK), body, ended))
         await asyncio.sleep(0)  # the claim is at the desk, and nobody has served it
         await desk.stop()
         await claim

@@ -118,8 +118,9 @@ def test_a_stream_ends_when_its_reader_has_left() -> None:
 
     async def read() -> None:
         scope = {"method": "GET", "raw_path": b"/", "headers": [], "query_string": b""}
+        ended = asyncio.get_running_loop().create_future()
         with pytest.raises(ClientGone):
-            await Exchange(scope, receive, send).stream(b"text/plain", parts())
+            await Exchange(scope, receive, send).stream(b"text/plain", parts(), ended)
         await asyncio.sleep(0)
 
     asyncio.run(asyncio.wait_for(read(), 30))

@@ -1,16 +1,21 @@
 """Tokens: shown once, kept as digests, good until they are revoked."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
-from tests.helpers import MovableClock, ask
+from tests.helpers import MovableClock, ask, job, submit
 
 from headway.api import tokens as operations
+from headway.api.lease_shapes import ClaimBody
 from headway.api.operation import Paging
 from headway.domain import errors
+from headway.domain.states import JobStatus
 from headway.domain.tokens import Principal, Role, Token
+from headway.http.claim_desk import ClaimDesk
 from headway.scheduler import collect_garbage, tokens
 from headway.scheduler.scheduler import Scheduler
+from headway.storage import tokens as stored
 
 
 def make(scheduler: Scheduler, role: Role = Role.SUBMIT) -> Token:
@@ -87,3 +92,44 @@ def test_the_token_itself_is_not_stored(scheduler: Scheduler) -> None:
 def test_a_name_is_needed(scheduler: Scheduler) -> None:
     with pytest.raises(errors.InvalidRequest):
         scheduler.store.write(lambda tx: tokens.create(scheduler, tx, " ", Role.READ))
+
+
+def test_only_tokens_in_force_are_found_among_some(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    good, revoked = make(scheduler), make(scheduler)
+    short = scheduler.store.write(
+        lambda tx: tokens.create(scheduler, tx, "page", Role.READ, timedelta(minutes=1))
+    )
+    ids = [good.token_id, revoked.token_id, short.token_id, "unknown"]
+
+    def in_force() -> set[str]:
+        return scheduler.store.read(lambda tx: stored.in_force(tx, ids))
+
+    assert in_force() == {good.token_id, revoked.token_id, short.token_id}
+    ask(operations.revoke_token, scheduler, id=revoked.token_id)
+    clock.move(minutes=1)
+    assert in_force() == {good.token_id}
+
+
+def test_a_waiting_claim_gets_no_job_once_its_token_is_revoked(scheduler: Scheduler) -> None:
+    """Even if the claim has not been told yet that its token is no longer in force."""
+    token = make(scheduler, Role.WORK)
+    principal = who(scheduler, token.token)
+    assert principal is not None
+
+    async def wait_and_be_revoked() -> None:
+        desk = ClaimDesk(scheduler)
+        desk.start()
+        never_told = asyncio.get_running_loop().create_future()
+        claim = asyncio.create_task(
+            desk.claim(principal, ClaimBody(worker_id="w", wait_s=30), never_told)
+        )
+        await asyncio.to_thread(ask, operations.revoke_token, scheduler, id=token.token_id)
+        waiting = await asyncio.to_thread(submit, scheduler)
+        with pytest.raises(errors.TokenRefused):
+            await asyncio.wait_for(claim, 20)
+        assert job(scheduler, waiting.number).status is JobStatus.QUEUED
+        await desk.stop()
+
+    asyncio.run(wait_and_be_revoked())

@@ -1,28 +1,34 @@
 """Operations on tokens."""
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
 
 from headway.api import paging
 from headway.api.operation import Call, Nothing, Page, Paging, operation
+from headway.domain.requests import check_seconds
 from headway.domain.tokens import Role, Token
 from headway.scheduler import tokens
 from headway.storage import tokens as kept
 
 
 class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The token's name and role."""
+    """The token's name and role, and after how many seconds it expires, if it does."""
 
     name: str
     role: Role
+    expires_in_s: float | None = None
 
 
 @operation("POST", "/api/tokens", Role.ADMIN, body=TokenRequest, answer=Token, status=201)
 def create_token(call: Call[TokenRequest, Nothing]) -> Any:
     """Create a token; only this answer shows it."""
+    asked = call.body
+    check_seconds("expires_in_s", asked.expires_in_s, zero=False)
+    lasts = None if asked.expires_in_s is None else timedelta(seconds=asked.expires_in_s)
     return call.scheduler.store.write_later(
-        lambda tx: tokens.create(call.scheduler, tx, call.body.name, call.body.role)
+        lambda tx: tokens.create(call.scheduler, tx, asked.name, asked.role, lasts)
     )
 
 

@@ -13,15 +13,17 @@ from pathlib import Path
 
 import msgspec
 
+from headway import admin_token, wiring
 from headway import settings as settings_module
-from headway import wiring
 from headway.cli import schedule_text
 from headway.cli.session import Session
 from headway.client import calls
 from headway.clock import SystemClock
 from headway.domain import errors
+from headway.domain.tokens import Token, digest
 from headway.server_file import NAME, ServerFile
 from headway.settings import Settings
+from headway.storage import tokens
 from headway.workspace import Workspace, plugins
 
 OLDEST_PYTHON = (3, 11)
@@ -49,7 +51,7 @@ def examine(session: Session) -> list[Finding]:
         return [*found, _bad("settings", error.detail, mend)]
     found.append(_settings())
     looks: tuple[Callable[[Settings], Finding], ...]
-    looks = (_data, _disk, _database, _app, _workspace)
+    looks = (_data, _disk, _database, _admin_token, _app, _workspace)
     for look in looks:
         try:
             found.append(look(settings))
@@ -152,6 +154,34 @@ def _missing(file: Path, settings: Settings) -> Finding:
         mend = "put the file back, or stop the server, restore a backup and start it again"
         return _bad("database", f"{file} is missing, and a server is using it", mend)
     return _good("database", f"{file} does not exist yet and will be created")
+
+
+def _admin_token(settings: Settings) -> Finding:
+    """Whether the data directory's own token is safe and in force."""
+    subject = admin_token.NAME
+    try:
+        text = admin_token.read_own(settings.data_dir)
+    except errors.UnsafeFile as error:
+        return _bad(subject, f"it {error.problem}", error.mend)
+    if text is None:
+        return _good(subject, "none yet; headway serve makes it")
+    known = _known_token(settings, text)
+    if known is None:
+        return _good(subject, "not known to the database yet; headway serve adopts it")
+    if known.is_good(datetime.now(UTC)):
+        return _good(subject, "in force")
+    state = "was revoked" if known.revoked_at else "has expired"
+    return _bad(subject, f"it {state}", "headway tokens rotate, or start the server again")
+
+
+def _known_token(settings: Settings, text: str) -> Token | None:
+    if wiring.missing_file(settings.database_url) is not None:
+        return None
+    with contextlib.closing(wiring.open_database(settings.database_url, SystemClock())) as found:
+        if found.pending_migrations():
+            return None
+        with found.reading() as tx:
+            return tokens.by_digest_in_any_state(tx, digest(text))
 
 
 def _app(settings: Settings) -> Finding:

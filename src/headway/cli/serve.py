@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from headway import collector, log_lines, wiring, worker_wiring
+from headway import admin_token, collector, log_lines, wiring, worker_wiring
 from headway.domain import errors
 from headway.domain.tokens import Role
 from headway.http import server as http_server
@@ -48,7 +48,7 @@ def serve(settings: Settings, *, json: bool = False) -> None:
         with http_server.listen(settings.host, settings.port) as listening:
             _refuse_open_door(settings, scheduler)
             _warn_of_plain_http(settings)
-            wiring.ensure_admin_token(settings, scheduler)
+            admin_token.ensure(settings.data_dir, scheduler)
             store.write(lambda tx: limit_control.set_sizes(scheduler, tx, settings.limits))
             _serve(settings, scheduler, listening, app.prepares if app else {}, json)
     finally:
@@ -162,7 +162,7 @@ def work(settings: Settings) -> None:
     handlers = app.handlers if app else {}
     me = worker_wiring.registration(settings, list(handlers), prefix="worker", every_queue=False)
     transport = RemoteTransport(
-        settings.url, settings.token or wiring.read_token(settings), me, settings.ca_file
+        settings.url, settings.token or admin_token.read(settings.data_dir), me, settings.ca_file
     )
     workspace = Workspace(Path(settings.workspace).resolve())
     executors = worker_wiring.executors(handlers, settings.slots, workspace, settings.largest_body)

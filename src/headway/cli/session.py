@@ -19,6 +19,7 @@ from headway.client.transport import LocalTransport
 from headway.domain import errors
 from headway.domain.jobs import Job
 from headway.scheduler.scheduler import Scheduler
+from headway.server_file import ServerFile
 from headway.settings import Settings
 
 Answer = TypeVar("Answer")
@@ -134,6 +135,11 @@ class Session:
             )
         if (missing := self.missing_store()) is not None:
             raise missing
+        running = None if self.settings.db else ServerFile(self.settings.data_dir).running()
+        if running is not None and running.elsewhere:
+            raise errors.InvalidRequest(
+                "db", f"the server of {self.settings.data_dir} has its database elsewhere; name it"
+            )
         self.client = wiring.local_client(self.settings)
         transport = self.client.transport
         assert isinstance(transport, LocalTransport)

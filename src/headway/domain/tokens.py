@@ -1,6 +1,7 @@
 """Tokens and roles: who may do what."""
 
 import hashlib
+import re
 from datetime import datetime
 from enum import StrEnum
 
@@ -51,10 +52,20 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     role: Role
     token_id: str | None = None
+    expires_at: datetime | None = None
 
     def may(self, role: Role) -> bool:
         """Whether the principal's role includes this one."""
         return includes(self.role, role)
+
+
+PREFIX = "hw_"
+_FORM = re.compile(r"hw_[A-Za-z0-9_-]{32,}")
+
+
+def has_our_form(token: str) -> bool:
+    """Whether it may be a token that Headway made: long enough that nobody guesses it."""
+    return _FORM.fullmatch(token) is not None
 
 
 def digest(token: str) -> str:

@@ -21,6 +21,7 @@ from headway.http import dashboard, health, metrics, openapi, problems, streams
 from headway.http.claim_desk import ClaimDesk
 from headway.http.direct_desk import DirectDesk
 from headway.http.exchange import JSON, ClientGone, Exchange, Receive, Scope, Send
+from headway.http.open_requests import Ended, OpenRequests
 from headway.http.security import Doorkeeper
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.awaiting import awaiting
@@ -66,6 +67,7 @@ class Application:
         self.scheduler = scheduler
         self.state = state
         self._doors = Doorkeeper(scheduler, allowed_hosts)
+        self._open = OpenRequests(scheduler)
         self._claims = ClaimDesk(scheduler)
         self._direct = DirectDesk(scheduler, worker)
         self._streams = streams.Streams(scheduler)
@@ -84,9 +86,11 @@ class Application:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 self._claims.start()
+                self._open.start(self._doors.forget)
                 await send({"type": "lifespan.startup.complete"})
             else:
                 await self._claims.stop()
+                self._open.stop()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
@@ -134,7 +138,8 @@ class Application:
         if special is not None:
             role, page = special
             table.check_role(principal, role)
-            return await page(self, exchange, principal)
+            with self._open.lasting(principal) as ended:
+                return await page(self, exchange, principal, ended)
         return await self._operate(exchange, principal)
 
     async def _operate(self, exchange: Exchange, principal: Principal) -> None:
@@ -180,33 +185,33 @@ class Application:
         headers = ((b"etag", versions.tag(value).encode()),) if operation.shows_version else ()
         await exchange.answer(status, body, headers=headers)
 
-    async def _claim(self, exchange: Exchange, principal: Principal) -> None:
+    async def _claim(self, exchange: Exchange, principal: Principal, ended: Ended) -> None:
         body = table.decode(await exchange.body(self._limit(CLAIMS)), ClaimBody)
-        got = await self._unless_gone(exchange, self._claims.claim(principal, body))
+        got = await self._unless_gone(exchange, self._claims.claim(principal, body, ended))
         await (
             exchange.answer(204) if got is None else exchange.answer(200, msgspec.json.encode(got))
         )
 
-    async def _let_go(self, exchange: Exchange, principal: Principal) -> None:
+    async def _let_go(self, exchange: Exchange, principal: Principal, _: Ended) -> None:
         await self._operate(exchange, principal)
         self._claims.send_home(table.steps(exchange.path)[-1])
 
-    async def _run_direct(self, exchange: Exchange, principal: Principal) -> None:
+    async def _run_direct(self, exchange: Exchange, _: Principal, ended: Ended) -> None:
         if self.state.stopping:
             raise errors.Stopping()
         job_type = table.steps(exchange.path)[-1]
         body = table.decode(await exchange.body(self._limit("/api/direct")), DirectBody)
-        answer = await self._unless_gone(exchange, self._direct.run(job_type, body))
+        answer = await self._unless_gone(exchange, self._direct.run(job_type, body), ended)
         await exchange.answer(200, msgspec.json.encode(answer))
 
-    async def _unless_gone(self, exchange: Exchange, work: Awaitable[Any]) -> Any:
-        """Wait for the work, but not for longer than the client does."""
+    async def _unless_gone(self, exchange: Exchange, work: Awaitable[Any], *ended: Ended) -> Any:
+        """Wait for the work, but not for longer than the client does or its token is in force."""
         doing = asyncio.ensure_future(work)
         leaving = asyncio.ensure_future(exchange.receive())
-        await asyncio.wait({doing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({doing, leaving, *ended}, return_when=asyncio.FIRST_COMPLETED)
         if not doing.done():
             doing.cancel()
-            raise ClientGone
+            raise ClientGone if leaving.done() else errors.TokenRefused()
         leaving.cancel()
         return doing.result()
 
@@ -221,7 +226,7 @@ class Application:
         )
         await exchange.answer(200 if report.ready else 503, msgspec.json.encode(report))
 
-    async def _show_metrics(self, exchange: Exchange, principal: Principal) -> None:
+    async def _show_metrics(self, exchange: Exchange, _: Principal, __: Ended) -> None:
         text = await asyncio.to_thread(self._metrics.render)
         await exchange.answer(200, text, b"text/plain; version=0.0.4; charset=utf-8")
 
@@ -238,15 +243,15 @@ class Application:
     async def _dashboard(self, exchange: Exchange) -> None:
         await dashboard.show(exchange)
 
-    async def _event_stream(self, exchange: Exchange, principal: Principal) -> None:
-        await self._streams.events(exchange)
+    async def _event_stream(self, exchange: Exchange, _: Principal, ended: Ended) -> None:
+        await self._streams.events(exchange, ended)
 
-    async def _logs(self, exchange: Exchange, principal: Principal) -> None:
-        await self._streams.logs(exchange)
+    async def _logs(self, exchange: Exchange, _: Principal, ended: Ended) -> None:
+        await self._streams.logs(exchange, ended)
 
 
 Page = Callable[[Application, Exchange], Awaitable[None]]
-Special = Callable[[Application, Exchange, Principal], Awaitable[None]]
+Special = Callable[[Application, Exchange, Principal, Ended], Awaitable[None]]
 
 _OPEN_PAGES: dict[str, Page] = {
     **dict.fromkeys(dashboard.FILES, Application._dashboard),

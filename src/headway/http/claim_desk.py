@@ -19,10 +19,11 @@ from headway.domain import errors
 from headway.domain.jobs import Lane
 from headway.domain.tokens import Principal
 from headway.domain.workers import Abilities
+from headway.http.open_requests import Ended
 from headway.scheduler import claims, finish
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import records
+from headway.storage import records, tokens
 from headway.storage.awaiting import awaiting
 from headway.storage.transaction import READY, SAFETY_POLL_S, Manner, Transaction
 
@@ -42,6 +43,7 @@ class _Waiter:
     request: ClaimRequest
     reports: list[finish.Report]
     answer: "asyncio.Future[_Claimed | None]"
+    ended: Ended
     came: float = field(default_factory=time.monotonic)
     leaving: bool = False
 
@@ -124,13 +126,14 @@ class ClaimDesk:
                 waiter.answer.set_result(None)
         self._registered.pop(worker_id, None)
 
-    async def claim(self, principal: Principal, body: ClaimBody) -> _Claimed | None:
-        """Jobs for a worker, or None if there are none within its time."""
+    async def claim(self, principal: Principal, body: ClaimBody, ended: Ended) -> _Claimed | None:
+        """Jobs for a worker, or None if there are none within its time; none once it `ended`."""
         if not self.open:
             raise errors.Stopping()
         answer = asyncio.get_running_loop().create_future()
         reports = read_reports(self._scheduler, body)
-        waiter = _Waiter(principal, body, read_claim(body), reports, answer)
+        waiter = _Waiter(principal, body, read_claim(body), reports, answer, ended)
+        ended.add_done_callback(lambda _: self._turn_away(waiter))
         if self._would_wait_in_vain(waiter):
             self._waiting[waiter] = None
         else:
@@ -144,6 +147,11 @@ class ClaimDesk:
         finally:
             waiter.leaving = True
             self._waiting.pop(waiter, None)
+
+    def _turn_away(self, waiter: _Waiter) -> None:
+        """Its token is no longer in force; the transaction decides for one that is being served."""
+        if waiter in self._waiting and not waiter.answer.done():
+            waiter.answer.set_exception(errors.TokenRefused())
 
     def _would_wait_in_vain(self, waiter: _Waiter) -> bool:
         """A known worker, and since there was nothing for its like nobody has woken us."""
@@ -199,6 +207,8 @@ class ClaimDesk:
                 waiter.answer.set_exception(got)
             elif got is not None or not waiter.waits:
                 waiter.answer.set_result(got)
+            elif waiter.ended.done():
+                waiter.answer.set_exception(errors.TokenRefused())
             else:
                 self._waiting[waiter] = None
 
@@ -222,11 +232,16 @@ class ClaimDesk:
         self, tx: Transaction, waiters: list[_Waiter], strangers: set[_Waiter]
     ) -> tuple[dict[_Waiter, _Answer], set[_Wish]]:
         """What each of them gets, and for whom there is nothing left."""
+        tx.expect("ready_lanes")
+        refused = _refused_tokens(tx, waiters)
         lanes = [records.lane(row) for row in tx.rows("ready_lanes")]
         nothing_for: set[_Wish] = set()
         answers: dict[_Waiter, _Answer] = {}
         for waiter in waiters:
             if waiter.leaving:
+                continue
+            if waiter.principal.token_id in refused:
+                answers[waiter] = errors.TokenRefused()
                 continue
             if waiter in strangers:
                 try:
@@ -257,3 +272,9 @@ class ClaimDesk:
         if len(self._registered) > MOST_REMEMBERED:
             self._registered.clear()
         self._registered.update((one.body.worker_id, one.face) for one in waiters)
+
+
+def _refused_tokens(tx: Transaction, waiters: list[_Waiter]) -> set[str]:
+    """Tokens that were revoked or expired while their workers waited."""
+    ids = {one.principal.token_id for one in waiters if one.principal.token_id is not None}
+    return ids - tokens.in_force(tx, ids) if ids else set()

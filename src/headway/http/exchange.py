@@ -17,6 +17,10 @@ ONCE = {b"host", b"authorization", b"idempotency-key", b"if-match", b"last-event
 """Headers that decide something: said twice, they could mean either."""
 
 
+END_WITHIN_S = 1.0
+"""How long the end of a stream waits for a client that does not read."""
+
+
 class ClientGone(Exception):
     """The client hung up before it was answered."""
 
@@ -93,8 +97,14 @@ class Exchange:
         )
         await self._send({"type": "http.response.body", "body": body})
 
-    async def stream(self, content_type: bytes, parts: AsyncIterator[bytes]) -> None:
-        """Answer piece by piece."""
+    async def stream(
+        self,
+        content_type: bytes,
+        parts: AsyncIterator[bytes],
+        ended: "asyncio.Future[None]",
+        last: bytes = b"",
+    ) -> None:
+        """Answer piece by piece; once `ended` is done, with one last piece and no more."""
         await self._start(
             200,
             content_type,
@@ -107,15 +117,27 @@ class Exchange:
         sending = asyncio.ensure_future(self._send_parts(parts))
         leaving = asyncio.ensure_future(self._until_gone())
         try:
-            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({sending, leaving, ended}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             raise ClientGone from None  # the server stops, and this client does not read
         finally:
             for task in (sending, leaving):
                 task.cancel()
+        if ended.done() and not sending.done() and not leaving.done():
+            await self._end_stream(sending, last)
+            return
         if not sending.done() or sending.cancelled():
             raise ClientGone
         sending.result()
+
+    async def _end_stream(self, sending: "asyncio.Task[None]", last: bytes) -> None:
+        """End a stream before its time; who does not read is not waited for."""
+        await asyncio.wait({sending})
+        try:
+            async with asyncio.timeout(END_WITHIN_S):
+                await self._send({"type": "http.response.body", "body": last})
+        except TimeoutError:
+            raise ClientGone from None
 
     async def _send_parts(self, parts: AsyncIterator[bytes]) -> None:
         async for part in parts:

@@ -12,7 +12,7 @@ from headway.scheduler.scheduler import Scheduler
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 REMEMBER_S = 2.0
-"""How long a token is remembered: one that was revoked elsewhere is good for that much longer."""
+"""How long a token is remembered if the wake-up of a server that revokes it is lost."""
 
 
 class Doorkeeper:
@@ -23,6 +23,7 @@ class Doorkeeper:
         self._hosts = {host.lower() for host in (*LOOPBACK, *allowed_hosts)}
         self._any_host = "*" in self._hosts
         self._known: dict[str, tuple[float, Principal | None]] = {}
+        self._changes = 0
 
     def check_host(self, exchange: Exchange) -> None:
         """A page on another site must not reach us through a name that it made point here."""
@@ -43,23 +44,35 @@ class Doorkeeper:
             raise errors.Unauthorized("send a token: Authorization: Bearer <token>")
         found = await self._find(token.strip())
         if found is None:
-            raise errors.Unauthorized("this token is unknown, was revoked, or has expired")
+            raise errors.TokenRefused()
         return found
 
     def forget(self) -> None:
-        """A token was revoked: from here on it is good for nothing."""
+        """A token was revoked: what is remembered is read again."""
         self._known.clear()
+        self._changes += 1
 
     async def _find(self, token: str) -> Principal | None:
         key = digest(token)
-        now = time.monotonic()
         known = self._known.get(key)
-        if known is not None and now - known[0] < REMEMBER_S:
-            return known[1]
-        found = await asyncio.to_thread(
-            lambda: self._scheduler.store.read(lambda tx: tokens.principal_of(tx, token))
-        )
+        if known is None or time.monotonic() - known[0] >= REMEMBER_S:
+            known = await self._read(key, token)
+        found = known[1]
+        expires_at = None if found is None else found.expires_at
+        if expires_at is not None and expires_at <= self._scheduler.clock.now():
+            return None
+        return found
+
+    async def _read(self, key: str, token: str) -> tuple[float, Principal | None]:
+        """What the database says; again if a token was revoked meanwhile."""
+        while True:
+            now, changes = time.monotonic(), self._changes
+            found = await asyncio.to_thread(
+                self._scheduler.store.read, lambda tx: tokens.principal_of(tx, token)
+            )
+            if changes == self._changes:
+                break
         if len(self._known) > 1000:
             self._known.clear()
         self._known[key] = (now, found)
-        return found
+        return now, found

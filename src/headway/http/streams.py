@@ -13,6 +13,7 @@ from headway.domain import errors
 from headway.domain import events as kinds
 from headway.domain.events import Event
 from headway.http.exchange import TEXT, Exchange
+from headway.http.open_requests import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import events, jobs, log_files, runs
 from headway.storage.events import Follower
@@ -23,6 +24,7 @@ KEEP_ALIVE_S = 15.0
 LOG_POLL_S = 0.3
 CHUNK = 64 * 1024
 MOST_TAIL = 100_000
+_REFUSED = f": {errors.TokenRefused().detail}\n\n".encode()
 
 Value = TypeVar("Value")
 
@@ -41,7 +43,7 @@ class Streams:
         for changed in self._waiting:
             changed.set()
 
-    async def events(self, exchange: Exchange) -> None:
+    async def events(self, exchange: Exchange, ended: Ended) -> None:
         """Server-sent events; `Last-Event-ID` continues where another stream ended."""
         last = exchange.header("last-event-id") or exchange.query().get("after")
         if last is not None and (not last.isascii() or not last.isdecimal() or len(last) > 18):
@@ -51,7 +53,7 @@ class Streams:
         else:
             first, _ = await self._read(events.bounds)
             parts = self._event_parts(events.Follower(int(last)), first)
-        await exchange.stream(b"text/event-stream", parts)
+        await exchange.stream(b"text/event-stream", parts, ended, last=_REFUSED)
 
     async def _event_parts(self, follower: Follower, first: int = 0) -> AsyncIterator[bytes]:
         changed = asyncio.Event()
@@ -86,7 +88,7 @@ class Streams:
             self._waiting.discard(changed)
             stop()
 
-    async def logs(self, exchange: Exchange) -> None:
+    async def logs(self, exchange: Exchange, ended: Ended) -> None:
         """The output of a run, or of a job's last run: all of it, its tail, or as it grows."""
         _, kind, name, _, stream = table.steps(exchange.path)
         find = _run_id if kind == "job-runs" else _run_id_of_job
@@ -97,7 +99,7 @@ class Streams:
             return await exchange.answer(
                 200, await asyncio.to_thread(log_files.read_tail, path, tail), TEXT
             )
-        await exchange.stream(TEXT, self._log_parts(path, run_id, follow, tail))
+        await exchange.stream(TEXT, self._log_parts(path, run_id, follow, tail), ended)
         return None
 
     async def _log_parts(

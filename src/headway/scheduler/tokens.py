@@ -6,12 +6,11 @@ from datetime import timedelta
 import msgspec
 
 from headway.domain import errors, requests
-from headway.domain.tokens import Principal, Role, Token, digest
+from headway.domain.tokens import PREFIX, Principal, Role, Token, digest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import tokens
 from headway.storage.transaction import Transaction
 
-PREFIX = "hw_"
 RANDOM_BYTES = 32
 
 
@@ -62,4 +61,6 @@ def principal_of(tx: Transaction, token: str) -> Principal | None:
     found = tokens.by_digest(tx, digest(token))
     if found is None:
         return None
-    return Principal(name=found.name, role=found.role, token_id=found.token_id)
+    return Principal(
+        name=found.name, role=found.role, token_id=found.token_id, expires_at=found.expires_at
+    )

@@ -1,8 +1,11 @@
 """Tokens as they are kept: only their digests."""
 
+from collections.abc import Collection
+
 from headway.domain import moments
 from headway.domain.tokens import Role, Token
-from headway.storage.transaction import Row, Transaction
+from headway.storage import records
+from headway.storage.transaction import TOKENS, Row, Transaction
 
 
 def insert(tx: Transaction, token: Token, digest: str) -> None:
@@ -30,14 +33,27 @@ def by_digest(tx: Transaction, digest: str) -> Token | None:
     return _token(row) if row else None
 
 
+def by_digest_in_any_state(tx: Transaction, digest: str) -> Token | None:
+    """The token with this digest, even if it is revoked or expired."""
+    row = tx.row("token_by_digest_in_any_state", digest=digest)
+    return _token(row) if row else None
+
+
+def in_force(tx: Transaction, token_ids: Collection[str]) -> set[str]:
+    """Those of some tokens that are neither revoked nor expired."""
+    rows = tx.rows("tokens_in_force", token_ids=records.listed(token_ids), now=tx.now_ms)
+    return {row["token_id"] for row in rows}
+
+
 def page(tx: Transaction, *, before: str | None, count: int) -> list[Token]:
     """Tokens, newest first."""
     return [_token(row) for row in tx.rows("tokens", before=before, count=count)]
 
 
 def revoke(tx: Transaction, token_id: str) -> None:
-    """A token is good for nothing any more."""
+    """A token is no longer in force, and the requests that it has open end."""
     tx.do("revoke_token", token_id=token_id, revoked_at=tx.now_ms)
+    tx.wake(TOKENS)
 
 
 def _token(row: Row) -> Token:

@@ -22,6 +22,8 @@ EVENTS = "events"
 """There are new events."""
 DELIVERIES = "deliveries"
 """There is something to deliver."""
+TOKENS = "tokens"
+"""A token was revoked."""
 
 
 class Manner(enum.Enum):

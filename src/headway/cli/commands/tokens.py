@@ -58,7 +58,7 @@ def _standing(token: "Token") -> "Styled":
     return Styled(f"good for {words.span(left_s)}", "green")
 
 
-@command(app, "create", "headway tokens create ci --role submit")
+@command(app, "create", "headway tokens create ci --role submit --expires 30d")
 def create(
     session: "Session",
     name: Annotated[
@@ -68,15 +68,20 @@ def create(
     role: Annotated[
         str, typer.Option("--role", metavar="ROLE", help="read, submit, work or admin.")
     ] = "read",
+    expires: Annotated[
+        str | None,
+        typer.Option("--expires", metavar="SPAN", help="How long it is in force, e.g. 30d."),
+    ] = None,
 ) -> None:
     """Create a token; it is shown only once."""
     from headway.client import calls
-    from headway.domain import errors
+    from headway.domain import durations, errors
     from headway.domain.tokens import Role
 
     if role not in list(Role):
         raise errors.InvalidRequest("role", f"{role!r} is not one of {', '.join(Role)}")
-    token = session.send(calls.create_token(name, Role(role)))
+    lasts_s = None if expires is None else durations.parse(expires)
+    token = session.send(calls.create_token(name, Role(role), lasts_s))
 
     def render() -> None:
         session.screen.line(str(token.token))
@@ -85,6 +90,22 @@ def create(
         )
 
     session.show(token, render)
+
+
+@command(app, "rotate", "headway tokens rotate")
+def rotate(session: "Session") -> None:
+    """Replace the data directory's own admin token; the old one is revoked."""
+    import msgspec
+
+    from headway import admin_token
+
+    scheduler = session.open_scheduler()
+    made = admin_token.rotate(session.settings.data_dir, scheduler)
+    path = session.settings.data_dir / admin_token.NAME
+    session.show(
+        msgspec.structs.replace(made, token=None),
+        lambda: session.screen.line(f"Wrote a new admin token to {path}; the old one is revoked"),
+    )
 
 
 @command(app, "revoke", "headway tokens revoke TOKEN")

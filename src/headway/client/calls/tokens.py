@@ -6,9 +6,9 @@ from headway.client.calls.call import Call, step, words
 from headway.domain.tokens import Role, Token
 
 
-def create_token(name: str, role: Role) -> Call[Token]:
+def create_token(name: str, role: Role, expires_in_s: float | None = None) -> Call[Token]:
     """Create a token; only this answer shows it."""
-    body = TokenRequest(name=name, role=role)
+    body = TokenRequest(name=name, role=role, expires_in_s=expires_in_s)
     return Call("POST", "/api/tokens", Token, body, safe_to_repeat=False)
 
 

@@ -13,8 +13,10 @@ HeadwayError
 │   ├── LeaseEnded  RunNotFailed  RewindRefused  IllegalMove  OtherBand
 │   └── NotAwaitingApproval  LogGap
 ├── Unauthorized       the token is missing or unknown          401, exit 1
+│   └── TokenRefused
 ├── Forbidden          the token's role does not allow this     403, exit 1
 │   └── CommandsOff  ForeignLease  ForeignWorker
+├── UnsafeFile         a file with secrets is open to others    (here only), exit 2
 ├── TooLarge           larger than the limit                    413, exit 2
 ├── WaitedTooLong      a direct request found no slot in time   504, exit 1
 ├── HandlerFailed      a direct request's handler raised        500, exit 1
@@ -79,8 +81,10 @@ from headway.domain.errors.refused import (
     NotFound,
     OrphanedLog,
     Stopping,
+    TokenRefused,
     Unauthorized,
     Unavailable,
+    UnsafeFile,
     UntrustedServer,
     WaitedTooLong,
 )
@@ -134,12 +138,14 @@ __all__ = [
     "StaleVersion",
     "Stopping",
     "TemplateArchived",
+    "TokenRefused",
     "TooLarge",
     "Unauthorized",
     "Unavailable",
     "UnknownLimit",
     "UnknownReference",
     "UnknownTemplate",
+    "UnsafeFile",
     "UntrustedServer",
     "WaitedTooLong",
     "all_errors",

@@ -56,6 +56,15 @@ class Unauthorized(HeadwayError):
     http_status = 401
 
 
+class TokenRefused(Unauthorized):
+    """The token is unknown, was revoked, or has expired."""
+
+    code = "token_refused"
+
+    def __init__(self) -> None:
+        super().__init__("this token is unknown, was revoked, or has expired")
+
+
 class Forbidden(HeadwayError):
     """The token's role does not allow this."""
 
@@ -79,6 +88,19 @@ class ForeignLease(Forbidden):
 
     def __init__(self, lease_id: str) -> None:
         super().__init__(f"lease {lease_id} belongs to another worker")
+
+
+class UnsafeFile(HeadwayError):
+    """A file or folder with secrets is not for its owner alone."""
+
+    code = "unsafe_file"
+    facts = ("problem", "mend")
+    exit_code = 2
+
+    def __init__(self, path: object, problem: str, mend: str) -> None:
+        super().__init__(f"{path} {problem}; {mend}")
+        self.problem = problem
+        self.mend = mend
 
 
 class WaitedTooLong(HeadwayError):

@@ -23,9 +23,9 @@ from headway.storage.postgres.connection import (
     connect,
     said,
 )
-from headway.storage.transaction import DELIVERIES, DUE, EVENTS, READY
+from headway.storage.transaction import DELIVERIES, DUE, EVENTS, READY, TOKENS
 
-EVERY_TOPIC = frozenset({READY, DUE, EVENTS, DELIVERIES})
+EVERY_TOPIC = frozenset({READY, DUE, EVENTS, DELIVERIES, TOKENS})
 SEND_EVERY_S = 0.01
 LONGEST_STOP_S = 5.0
 

@@ -2,6 +2,15 @@
 -- The token that has this digest, if it is still good.
 SELECT {tokens} FROM tokens WHERE digest = :digest AND revoked_at IS NULL AND coalesce(expires_at > :now, TRUE);
 
+-- name: token_by_digest_in_any_state
+-- The token that has this digest, even if it is revoked or expired.
+SELECT {tokens} FROM tokens WHERE digest = :digest;
+
+-- name: tokens_in_force
+-- Those of some tokens that are neither revoked nor expired.
+SELECT token_id FROM tokens
+WHERE token_id IN (SELECT value FROM json_each(:token_ids)) AND revoked_at IS NULL AND coalesce(expires_at > :now, TRUE);
+
 -- name: insert_token
 -- A new token.
 INSERT INTO tokens (token_id, name, role, digest, created_at, expires_at)

@@ -1,0 +1,97 @@
+"""Requests that last, and the end of those whose token is no longer in force."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+
+from headway.domain.tokens import Principal
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import tokens
+from headway.storage.transaction import SAFETY_POLL_S, TOKENS
+
+SHORTEST_WAIT_S = 0.05
+"""Between two looks at a token that has expired by our clock and not by the database's."""
+
+Ended = asyncio.Future[None]
+"""Done when the token of a request is revoked or expires."""
+
+log = logging.getLogger("headway.http")
+
+
+class OpenRequests:
+    """Event streams, followed logs and waiting claims, each with the token it was opened with."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._open: dict[Ended, Principal] = {}
+        self._poke = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._stop_listening: Callable[[], None] | None = None
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Begin to watch; the function is called when a token may have been revoked."""
+        loop = asyncio.get_running_loop()
+
+        def changed() -> None:
+            on_change()
+            self._poke.set()
+
+        def tell() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is already closed
+                loop.call_soon_threadsafe(changed)
+
+        self._stop_listening = self._scheduler.store.wakeups.listen(TOKENS, tell)
+        self._task = asyncio.create_task(self._watch())
+
+    def stop(self) -> None:
+        """End the watch."""
+        if self._stop_listening is not None:
+            self._stop_listening()
+        if self._task is not None:
+            self._task.cancel()
+
+    @contextlib.contextmanager
+    def lasting(self, principal: Principal) -> Iterator[Ended]:
+        """While a request lasts: a future that is done when its token is no longer in force.
+
+        Enter it without an `await` since the principal was found, or a token that is revoked in
+        between is not noticed before the next safety poll.
+        """
+        ended: Ended = asyncio.get_running_loop().create_future()
+        self._open[ended] = principal
+        if principal.expires_at is not None:
+            self._poke.set()
+        try:
+            yield ended
+        finally:
+            del self._open[ended]
+
+    async def _watch(self) -> None:
+        while True:
+            self._poke.clear()
+            try:
+                await self._end_refused()
+            except Exception as error:  # the next look may work
+                log.warning("the tokens of open requests could not be read: %s", error)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._poke.wait(), self._wait_s())
+
+    async def _end_refused(self) -> None:
+        ids = {one.token_id for one in self._open.values() if one.token_id is not None}
+        if not ids:
+            return
+        read = self._scheduler.store.read
+        refused = ids - await asyncio.to_thread(read, lambda tx: tokens.in_force(tx, ids))
+        for ended, principal in self._open.items():
+            if principal.token_id in refused and not ended.done():
+                ended.set_result(None)
+
+    def _wait_s(self) -> float:
+        """Until the first token expires, or a wake-up may have been lost."""
+        open_now = [one for ended, one in self._open.items() if not ended.done()]
+        ends = [one.expires_at for one in open_now if one.expires_at is not None]
+        if not ends:
+            return SAFETY_POLL_S
+        left_s = (min(ends) - self._scheduler.clock.now()).total_seconds()
+        return min(max(left_s, SHORTEST_WAIT_S), SAFETY_POLL_S)
