@@ -374,3 +374,7 @@ CREATE TABLE tokens (
     expires_at INTEGER,
     revoked_at INTEGER
 ) WITHOUT ROWID;
+
+CREATE TABLE unsettled (
+    job_number INTEGER PRIMARY KEY
+);

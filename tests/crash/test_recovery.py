@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import httpx
-from tests.servers import SERVE, Process, Server, Stage, wait_for
+from tests.servers import SERVE, WAIT_S, Process, Server, Stage, wait_for
 
 CRASHED = "Scheduler crash recovery"
 AT_ONCE = {"max_attempts": 1, "base_delay_s": 0}
@@ -16,6 +16,20 @@ DIE_WHILE_RECOVERING = (
     "import os, signal; from headway.scheduler import finish; "
     "finish.close_runs = lambda *_: os.kill(os.getpid(), signal.SIGKILL); "
 )
+
+DIE_IN_THE_THIRD_SLICE = """
+import os, signal
+from headway.scheduler import unsettled
+unsettled.AT_ONCE = 20
+slices = []
+def take_up(tx, take=unsettled.take_up):
+    taken = take(tx)
+    slices.append(taken)
+    if len([one for one in slices if one]) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return taken
+unsettled.take_up = take_up
+"""
 
 DIE_IN_A_TRANSACTION = """
 import os, signal, sqlite3, sys
@@ -205,3 +219,36 @@ def _kill_with_its_guard(server: Process) -> None:
     guards = [pid for pid in pids if b"guard.py" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     assert len(guards) == 1
     server.kill_beside(int(guards[0]))
+
+
+def test_a_crash_between_the_slices_of_a_cancel_leaves_no_job_waiting(stage: Stage) -> None:
+    settings = {"data": "data", "app": "shop:app", "port": 0}
+    server = Server(stage, settings, DIE_IN_THE_THIRD_SLICE)
+    server.post("/api/queue/pause")
+    wanted = [
+        {"job_type": "note", "params": {"name": str(n)}, "ref": str(n)}
+        | ({"after": [f"ref:{n - 1}"]} if n else {})
+        for n in range(100)
+    ]
+    made = server.post("/api/jobs/batch", jobs=wanted)["jobs"]
+    assert server.post(f"/api/jobs/{made[0]['job_id']}/cancel")["status"] == "CANCELLED"
+    assert server.process.wait(WAIT_S) == -9
+
+    rows = _read_sql(server.data, "SELECT status, count(*) FROM jobs GROUP BY 1 ORDER BY 1")
+    blocked = 20 + 2 * (1 + 20)
+    assert rows == [
+        ("BLOCKED_BY_DEPENDENCY", blocked),
+        ("CANCELLED", 1),
+        ("WAITING_ON_DEPS", 99 - blocked),
+    ]
+    server = stage.serve()
+    server.wait(made[-1], "BLOCKED_BY_DEPENDENCY")
+    rows = _read_sql(server.data, "SELECT status, count(*) FROM jobs GROUP BY 1 ORDER BY 1")
+    assert rows == [("BLOCKED_BY_DEPENDENCY", 99), ("CANCELLED", 1)]
+
+
+def _read_sql(data: Path, question: str) -> list[tuple[object, ...]]:
+    raw = sqlite3.connect(data / "headway.db")
+    rows = raw.execute(question).fetchall()
+    raw.close()
+    return rows

@@ -1,7 +1,8 @@
 """The consequences of jobs that ended, wave after wave, in the transaction in which they ended.
 
 A job that ended may leave a retry, free locks, meet or break dependencies, decide its group and
-call for webhooks. Jobs that are blocked by that have ended too, so it goes on until nothing moves.
+call for webhooks. Jobs that are blocked by that have ended too, so it goes on until nothing moves,
+or until so many jobs were looked at that the others are left to later transactions.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -11,7 +12,7 @@ from headway.domain import artifacts, events, retries, states
 from headway.domain.gates import after
 from headway.domain.jobs import Policy, RetryState
 from headway.domain.states import JobStatus
-from headway.scheduler import group_consequences, lock_lines, outbox
+from headway.scheduler import group_consequences, lock_lines, outbox, unsettled
 from headway.scheduler.admit import Blocked
 from headway.scheduler.admit import admit as look_at_gates
 from headway.scheduler.endings import Ended
@@ -50,12 +51,15 @@ def settle(
     waiting, freed = set(admit), set(freed)
     goes_on, tried = bool(tried), set(tried)
     tries_left, put_off = MOST_TRIED, set[str]()
+    room = unsettled.AT_ONCE
     while ended or waiting or freed:
         stopped: list[Ended] = []
         somebody_ended = bool(ended)
         if ended:
             more, stopped = _consequences(scheduler, tx, chronicle, ended)
-            waiting |= more
+            taken = _as_many_as_fit(tx, more, room)
+            room -= len(taken)
+            waiting |= taken
             freed |= lock_lines.keys_of(one.record for one in ended if one.record.gated)
         gone = {one.record.number for one in stopped}
         found = look_at_gates(scheduler, tx, waiting - gone, chronicle)
@@ -72,6 +76,15 @@ def settle(
         freed = set()
     if put_off:
         lock_lines.put_off(tx, put_off, tried, first=goes_on)
+
+
+def _as_many_as_fit(tx: Transaction, numbers: set[int], room: int) -> set[int]:
+    """Those of these jobs that are looked at in this transaction; the others are put off."""
+    if len(numbers) <= room:
+        return numbers
+    first = set(sorted(numbers)[:room])
+    unsettled.put_off(tx, numbers - first)
+    return first
 
 
 def _blocked(one: Blocked) -> Ended:

@@ -12,7 +12,16 @@ from datetime import datetime
 from functools import partial
 
 from headway.domain import errors, moments
-from headway.scheduler import clock_steps, direct, expire, lock_lines, probes, settle, trigger
+from headway.scheduler import (
+    clock_steps,
+    direct,
+    expire,
+    lock_lines,
+    probes,
+    settle,
+    trigger,
+    unsettled,
+)
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits
 from headway.storage.events import Chronicle
@@ -25,6 +34,7 @@ DUE_QUERIES = (
     "next_lease_expiry",
     "next_claim_expiry",
     "next_due_schedule",
+    "next_unsettled",
 )
 
 log = logging.getLogger("headway.timekeeper")
@@ -141,6 +151,7 @@ def _steps(scheduler: Scheduler, started_at: datetime) -> list[Callable[[Transac
         lambda tx: trigger.fire_due(scheduler, tx, started_at),
         lambda tx: direct.expire(scheduler, tx),
         lambda tx: _try_on(scheduler, tx),
+        lambda tx: _settle_on(scheduler, tx),
         _open_rates,
     ]
 
@@ -163,6 +174,18 @@ def _try_on(scheduler: Scheduler, tx: Transaction) -> int:
         settle.settle(scheduler, tx, chronicle, freed=keys, tried=tried)
         chronicle.write()
     return BATCH if lock_lines.is_put_off(tx) else 0
+
+
+def _settle_on(scheduler: Scheduler, tx: Transaction) -> int:
+    """The consequences of some ends were too many for one transaction: a slice of the others.
+
+    One slice a round: what else is due comes in between.
+    """
+    if numbers := unsettled.take_up(tx):
+        chronicle = Chronicle(tx)
+        settle.settle(scheduler, tx, chronicle, admit=numbers)
+        chronicle.write()
+    return 0
 
 
 def _open_rates(tx: Transaction) -> int:

@@ -4,14 +4,14 @@ What is stored with a job says which of its own gates is closed. What closes a w
 at here, by the gates' own functions, when somebody asks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from headway.domain import states
 from headway.domain.gates import Closed
 from headway.domain.jobs import Job, Lane
-from headway.scheduler import admit
+from headway.scheduler import admit, unsettled
 from headway.scheduler.facts import gather
 from headway.scheduler.lane_gates import LaneGates
 from headway.scheduler.scheduler import Scheduler
@@ -46,8 +46,13 @@ def _as_they_stand(
     scheduler: Scheduler, tx: Transaction, found: Sequence[Job], places: Mapping[int, int]
 ) -> list[Job]:
     """Jobs with what closes their gates now, as far as it is not stored with them."""
-    judged = {job.number for job in found if _is_ready(job) or job.status in states.CLAIMS}
-    closed = _closed_now(scheduler, tx, [job for job in found if job.number in judged])
+    behind = [job.number for job in found if job.status is states.WAITING_ON_DEPS]
+    put_off = unsettled.among(tx, behind)
+    judged = put_off | {
+        job.number for job in found if _is_ready(job) or job.status in states.CLAIMS
+    }
+    closed = _closed_now(scheduler, tx, [job for job in found if job.number in judged], put_off)
+    found = [_looked_at(job, closed) if job.number in put_off else job for job in found]
     return [
         _judged(job, places.get(job.number), closed.get(job.number))
         if job.number in judged
@@ -66,11 +71,22 @@ def places_in_queue(tx: Transaction, numbers: Sequence[int]) -> dict[int, int]:
     return {row["number"]: row["place"] for row in rows}
 
 
-def _closed_now(scheduler: Scheduler, tx: Transaction, judged: Sequence[Job]) -> dict[int, Closed]:
+def _looked_at(job: Job, closed: Mapping[int, Closed]) -> Job:
+    """A job that is still to be looked at, as it will stand then, unless it will have ended."""
+    verdict = closed.get(job.number)
+    if verdict is not None and verdict.status in states.TERMINAL:
+        return job
+    return msgspec.structs.replace(job, status=states.QUEUED, wait_reason=None)
+
+
+def _closed_now(
+    scheduler: Scheduler, tx: Transaction, judged: Sequence[Job], put_off: Collection[int]
+) -> dict[int, Closed]:
     """The first closed gate of jobs that may be claimed, or are: their own, or their lane's."""
     if not judged:
         return {}
-    closed = _own_gates(scheduler, tx, [job.number for job in judged if _may_close(job)])
+    own = [job.number for job in judged if job.number in put_off or _may_close(job)]
+    closed = _own_gates(scheduler, tx, own)
     gates = LaneGates(scheduler, tx)
     for job in judged:
         claimed = job.status in states.CLAIMS

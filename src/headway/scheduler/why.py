@@ -19,7 +19,7 @@ from headway.domain.gates import (
 )
 from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Job
-from headway.scheduler import circles, lock_lines
+from headway.scheduler import circles, lock_lines, unsettled
 from headway.scheduler.facts import Facts, gather
 from headway.scheduler.lane_gates import LaneGates
 from headway.scheduler.scheduler import Scheduler
@@ -49,7 +49,7 @@ def why(scheduler: Scheduler, tx: Transaction, reference: str | int) -> Why:
     return Why(
         job_id=record.job_id,
         number=record.number,
-        status=_status(record, closed),
+        status=_status(tx, record, closed),
         startable=record.status in states.ACTIVE and not _never(closed.values()),
         gates=_rows(scheduler, tx, record, closed),
         ahead=_ahead(tx, record) if record.status in states.WAITING else 0,
@@ -156,10 +156,14 @@ def _never(closed: Iterable[Closed]) -> bool:
     return any(one.forever for one in closed)
 
 
-def _status(record: JobRecord, closed: Verdicts) -> states.JobStatus:
+def _status(tx: Transaction, record: JobRecord, closed: Verdicts) -> states.JobStatus:
     """What has closed since the job was admitted shows at once, unless it ends the job."""
     shut = (closed[gate] for gate in Gate if gate in closed)
     first = next((one for one in shut if not one.is_busy), None)
+    behind = record.status is states.WAITING_ON_DEPS
+    if behind and unsettled.among(tx, [record.number]):
+        status = first.status if first else states.QUEUED
+        return status if status in states.ACTIVE else record.status
     ready = record.status is states.QUEUED and record.wait_kind is None
     return first.status if first and ready and first.status in states.ACTIVE else record.status
 

@@ -23,6 +23,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "produces": ("artifact", "job_number"),
     "markers": ("artifact",),
     "watches": ("what", "job_number"),
+    "unsettled": ("job_number",),
     "locks": ("key", "job_number"),
     "lock_waiters": ("key", "job_number"),
     "events": ("seq",),

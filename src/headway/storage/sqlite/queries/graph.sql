@@ -148,3 +148,20 @@ ORDER BY job_number LIMIT :count;
 -- name: anything_watched
 -- Whether anything must be looked at.
 SELECT 1 AS one FROM watches LIMIT 1;
+
+-- name: put_off_jobs
+-- These jobs are looked at in a later transaction.
+INSERT INTO unsettled (job_number) SELECT value FROM json_each(:numbers) WHERE true ON CONFLICT DO NOTHING;
+
+-- name: take_up_jobs
+-- Some of the jobs that were put off: they are not any more.
+DELETE FROM unsettled WHERE job_number IN (SELECT job_number FROM unsettled ORDER BY job_number LIMIT :count)
+RETURNING job_number;
+
+-- name: put_off_among
+-- Which of these jobs were put off.
+SELECT job_number FROM unsettled WHERE job_number IN (SELECT value FROM json_each(:numbers));
+
+-- name: next_unsettled
+-- Jobs that were put off are due at once.
+SELECT CASE WHEN EXISTS (SELECT 1 FROM unsettled) THEN 0 END AS at;
