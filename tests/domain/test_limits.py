@@ -18,7 +18,7 @@ def test_the_sentence_names_used_wanted_and_size() -> None:
 
 
 def test_what_a_starved_job_keeps_back_is_not_free() -> None:
-    room = Room(name="gpu", size=4, used=1).keep_back(3)
+    room = Room(name="gpu", size=4, used=1, kept_back=3)
     assert not room.fits(1)
     assert "kept for a starved job" in room.sentence(1)
 

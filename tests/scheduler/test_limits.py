@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.helpers import MovableClock, ask_lease, claim, finish, submit
+from tests.helpers import MovableClock, claim, finish, submit
 from tests.scheduler.asking import submit_all
 
 from headway.domain import errors
 from headway.domain.jobs import Lane
 from headway.scheduler import explain, limit_control, timekeeper
-from headway.scheduler.leases import Denied, Granted
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.transaction import DUE, READY, Transaction
 
@@ -91,73 +90,6 @@ def test_a_rate_opens_again_when_its_window_has_passed(
     assert reason(scheduler, 3) == "type:mail: 2 of 2 started in 60 s"
     clock.move(61)
     assert numbers(scheduler) == [3]
-
-
-def test_a_starved_job_gets_what_comes_free(scheduler: Scheduler, clock: MovableClock) -> None:
-    put(scheduler, "capacity", 10)
-    for _ in range(10):
-        submit(scheduler)
-    running = claim(scheduler, 10)
-    submit(scheduler, cost_units=10)
-    assert numbers(scheduler) == []
-    clock.move(301)
-    for _ in range(20):
-        submit(scheduler, priority="HIGH")
-    finish(scheduler, running[:9])
-    assert numbers(scheduler) == []
-    finish(scheduler, running[9:])
-    assert numbers(scheduler) == [11]
-
-
-def test_a_lease_is_denied_from_what_a_starved_job_keeps_back(
-    scheduler: Scheduler, clock: MovableClock
-) -> None:
-    put(scheduler, "capacity", 10)
-    for _ in range(10):
-        submit(scheduler)
-    running = claim(scheduler, 10)
-    submit(scheduler, cost_units=10)
-    assert numbers(scheduler) == []
-    clock.move(301)
-    submit(scheduler, "small")
-    claim(scheduler, lease=False, job_types=("small",))
-    finish(scheduler, running[:9])
-    denied = ask_lease(scheduler, 12)
-    assert isinstance(denied, Denied)
-    assert denied.reason == "capacity: used 1 + 10 kept for a starved job + 1 > 10"
-    finish(scheduler, running[9:])
-    assert numbers(scheduler) == [11]
-
-
-def test_a_starved_job_that_is_claimed_gets_its_lease_before_others_start(
-    scheduler: Scheduler, clock: MovableClock
-) -> None:
-    put(scheduler, "capacity", 10)
-    for _ in range(10):
-        submit(scheduler)
-    running = claim(scheduler, 10)
-    submit(scheduler, "large", cost_units=10)
-    claim(scheduler, lease=False)
-    assert isinstance(ask_lease(scheduler, 11), Denied)
-    for _ in range(6):  # its worker asks again and again, as it was told to
-        clock.move(55)
-        assert isinstance(ask_lease(scheduler, 11), Denied)
-    submit(scheduler, "small")
-    finish(scheduler, running)
-    assert numbers(scheduler) == []
-    assert isinstance(ask_lease(scheduler, 11), Granted)
-
-
-def test_without_starvation_small_jobs_go_first(scheduler: Scheduler) -> None:
-    put(scheduler, "capacity", 10)
-    for _ in range(10):
-        submit(scheduler)
-    running = claim(scheduler, 10)
-    submit(scheduler, cost_units=10)
-    submit(scheduler)
-    assert numbers(scheduler) == []
-    finish(scheduler, running[:9])
-    assert numbers(scheduler) == [12]
 
 
 class OnePerCustomer:

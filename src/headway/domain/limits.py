@@ -65,20 +65,24 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
     def fits(self, amount: int) -> bool:
         """Whether so much more may start now."""
-        return self.left is None or amount <= self.left
+        return self.has_space(amount) and not self.lacks_starts(amount)
 
     @property
     def left(self) -> int | None:
-        """How much more may start now; without a size and a rate there is no end to it."""
-        space = None if self.size is None else self.size - self.used - self.kept_back
+        """How much more may start now, but for what is kept; None if there is no end to it."""
+        space = None if self.size is None else self.size - self.used
         if self.rate is None:
             return space
         starts = self.rate.amount - self.started
         return starts if space is None else min(space, starts)
 
+    def kept_from(self, amount: int) -> int:
+        """What is kept back from a job that uses so much; one that uses nothing takes nothing."""
+        return self.kept_back if amount else 0
+
     def has_space(self, amount: int) -> bool:
         """Whether so much more can be used at once."""
-        return self.size is None or self.used + self.kept_back + amount <= self.size
+        return self.size is None or self.used + self.kept_from(amount) + amount <= self.size
 
     def is_too_small(self, amount: int) -> bool:
         """Whether so much would not fit even if nothing of it were used."""
@@ -87,11 +91,13 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
     def lacks_starts(self, amount: int) -> bool:
         """Whether the starts within the window leave no room for so much."""
-        return self.rate is not None and self.started + amount > self.rate.amount
+        if self.rate is None:
+            return False
+        return self.started + self.kept_from(amount) + amount > self.rate.amount
 
     def opens_at(self, amount: int) -> datetime | None:
         """When enough of the known starts have left the window for so much."""
-        started = self.started
+        started = self.started + self.kept_from(amount)
         for one in self.starts:
             started -= one.amount
             if self.rate is not None and started + amount <= self.rate.amount:
@@ -100,18 +106,14 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
     def sentence(self, amount: int) -> str:
         """Why so much does not fit."""
-        if self.size is not None and self.used + self.kept_back + amount > self.size:
-            starved = self.kept_back and self.used + amount <= self.size
-            kept = f" + {self.kept_back} kept for a starved job" if starved else ""
-            return f"{self.name}: used {self.used}{kept} + {amount} > {self.size}"
+        kept = f" + {self.kept_back} kept for a starved job" if self.kept_from(amount) else ""
+        if self.size is not None and not self.has_space(amount):
+            said = kept if self.used + amount <= self.size else ""
+            return f"{self.name}: used {self.used}{said} + {amount} > {self.size}"
         rate = self.rate or Rate(0, 0)
         if amount > rate.amount:
             return f"{self.name}: {amount} > {rate.amount} started in {rate.window_s} s"
-        return f"{self.name}: {self.started} of {rate.amount} started in {rate.window_s} s"
-
-    def keep_back(self, amount: int) -> "Room":
-        """The room after a starved job took its amount."""
-        return msgspec.structs.replace(self, kept_back=self.kept_back + amount)
+        return f"{self.name}: {self.started}{kept} of {rate.amount} started in {rate.window_s} s"
 
     def keep_for(self, keeper: Keeper) -> "Room":
         """The room after a starved job reserved its amount."""

@@ -40,12 +40,14 @@ class Admitted(msgspec.Struct, frozen=True):
     """Jobs that can never start, those that wait for locks, and locks with fewer who wait.
 
     `unseen` are ready jobs that were found to wait for locks, and must be recorded as waiting.
+    `unmarked` are jobs that a full limit kept waiting until another gate closed.
     """
 
     blocked: list[Blocked]
     locked: list[JobRecord]
     left: set[str]
     unseen: set[int]
+    unmarked: list[JobRecord]
 
 
 def admit(
@@ -53,7 +55,7 @@ def admit(
 ) -> Admitted:
     """Look at these jobs' gates and record where they stand."""
     if not numbers:
-        return Admitted([], [], set(), set())
+        return Admitted([], [], set(), set(), [])
     holds.jobs(tx, numbers)
     waiting = [one for one in jobs.read(tx, numbers) if one.status in states.WAITING]
     if any(one.gated for one in waiting):
@@ -73,8 +75,9 @@ def admit(
     _record(tx, standing, chronicle)
     _watch(tx, waiting, standing, facts)
     locked, left = _line_up_for_locks(tx, waiting, standing)
-    unseen = {number for record in locked for number in facts.ready_that_wait(record)}
-    return Admitted(blocked, locked, left, unseen)
+    unseen = {number for record in locked for number in facts.locks.ready_that_wait(record)}
+    unmarked = [one for one, closed in standing if closed and one.limited_since is not None]
+    return Admitted(blocked, locked, left, unseen, unmarked)
 
 
 def first_closed(record: JobRecord, facts: Facts) -> Closed | None:
@@ -89,7 +92,7 @@ def first_closed(record: JobRecord, facts: Facts) -> Closed | None:
         artifacts.check(facts.needs(record), wait_for_producer=terms.missing_producer == "wait")
         or pinned_head.check(terms.pinned_head, facts.head(record), facts.head_matches(record))
         or approval.check(record.approval)
-        or locks.check(terms.locks, facts.holders(record), facts.ahead(record))
+        or locks.check(terms.locks, facts.locks.holders(record), facts.locks.ahead(record))
     )
 
 

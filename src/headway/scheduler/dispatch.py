@@ -7,8 +7,8 @@ number of jobs that wait.
 
 from headway.domain.gates import pause
 from headway.domain.jobs import Lane
-from headway.scheduler import dedup, settle, start
-from headway.scheduler.picking import MOST_PER_CLAIM, ClaimRequest, Picker, note_limited
+from headway.scheduler import dedup, limit_waits, settle, start
+from headway.scheduler.picking import MOST_PER_CLAIM, ClaimRequest, Picker
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import holds, limits, records, reservations
 from headway.storage.events import Chronicle
@@ -31,7 +31,7 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
         started = start.start(scheduler, tx, chronicle, request, picked.chosen, picked.rates)
     else:
         started = start.claim(scheduler, tx, chronicle, request, picked.chosen)
-    note_limited(tx, picked.limited)
+    limit_waits.note(tx, [(one.job, one.since) for one in picked.limited], picked.marks)
     if picked.skipped:
         dedup.skip(scheduler, tx, chronicle, picked.skipped)
     freed = {lock.key for one in picked.chosen if one.job.gated for lock in one.job.terms.locks}

@@ -10,7 +10,7 @@ from headway.domain.answers import (
 )
 from headway.domain.states import JobStatus
 from headway.scheduler import lane_gates
-from headway.scheduler.lane_gates import known_workers
+from headway.scheduler.known_workers import known_workers
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.views import view, views
 from headway.scheduler.why import why

@@ -3,16 +3,12 @@
 from headway.domain.gates import Closed, Gate, pause, worker
 from headway.domain.gates import limits as limits_gate
 from headway.domain.jobs import Lane
-from headway.domain.workers import Worker
 from headway.scheduler import starvation
+from headway.scheduler.known_workers import known_workers
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.waiting import Count, ReasonOf
-from headway.storage import limits, reservations, workers
-from headway.storage.transaction import Row, Transaction
-
-TTLS_UNTIL_GONE = 3
-"""A worker that was not heard of for so many lease times is gone."""
-
+from headway.storage import limits, reservations
+from headway.storage.transaction import Transaction
 
 NOBODY = 0
 """The number of no job: one that does not starve."""
@@ -57,16 +53,3 @@ def waiting_counts(scheduler: Scheduler, tx: Transaction) -> Count:
         return lambda lane: closed.kind if (closed := shut.first_closed(lane, NOBODY)) else None
 
     return scheduler.waiting.count(tx, gates)
-
-
-def known_workers(scheduler: Scheduler, tx: Transaction) -> list[Worker]:
-    """Every registered worker, and whether it is alive."""
-    oldest = tx.now_ms - int(TTLS_UNTIL_GONE * scheduler.rules.lease_ttl_s * 1000)
-    return workers.all_known(tx, oldest, lambda row: _is_there(scheduler, row))
-
-
-def _is_there(scheduler: Scheduler, row: Row) -> bool:
-    """A built-in worker is gone with its process, which nobody else waits for to come back."""
-    if not row["built_in"] or row["worker_id"] == scheduler.server:
-        return True
-    return scheduler.is_process_alive(row["host"], row["pid"], row["process_started"])

@@ -198,12 +198,23 @@ def _keep_claim(
         wait_kind=kind,
         wait_detail=detail,
         denials=denials,
-        limited_since=(record.limited_since or tx.now_ms) if kind == "limits" else None,
+        limited_since=_limited_since(tx, record, kind),
     )
     if kind is not None and kind not in record.waited_on:
         waited_on = codec.dump((*record.waited_on, kind))
         tx.do("note_waited_on", number=record.number, waited_on=waited_on)
     tx.due_at(expires)
+
+
+def _limited_since(tx: Transaction, record: JobRecord, kind: str | None) -> int | None:
+    """A limit has kept a job waiting until a gate before it closes."""
+    if kind == "limits":
+        return record.limited_since or tx.now_ms
+    return record.limited_since if kind in AFTER_LIMITS else None
+
+
+AFTER_LIMITS = (None, "paused", "reservation")
+"""What keeps a claimed job waiting after its limits were checked."""
 
 
 def heartbeat(

@@ -2,19 +2,20 @@
 
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
 
 from headway.domain import priorities, states
+from headway.domain.gates import limits as limits_gate
 from headway.domain.jobs import Lane
 from headway.domain.limits import Rate
 from headway.domain.workers import Abilities
 from headway.scheduler import admit, dedup, starvation
 from headway.scheduler.facts import Facts
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, holds, jobs, limits
+from headway.storage import holds, jobs, limits, records
 from headway.storage.records import Head
 from headway.storage.transaction import DUE, Transaction
 
@@ -24,10 +25,11 @@ MOST_PASSED_OVER = 1000
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A job at the head of its lane."""
+    """A job at the head of its lane, or one that starves: then it says since when."""
 
     job: Head
     lane: Lane
+    since: int | None = None
 
 
 class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +51,8 @@ class Picked:
     refused: list[int] = field(default_factory=list)
     skipped: list[Candidate] = field(default_factory=list)
     limited: list[Candidate] = field(default_factory=list)
+    marks: dict[int, int] = field(default_factory=dict)
+    """Lanes that have no room after a job was taken, and since when it had waited for that."""
     rates: Mapping[str, Rate] = field(default_factory=dict)
 
 
@@ -70,11 +74,14 @@ class Picker:
         starvation.expect(scheduler, tx)
         if request.only_job is None:
             for lane_id in lanes:
-                tx.expect("lane_heads", **_page(lane_id, priorities.BEFORE_ALL, self._count))
+                page = records.lane_page(lane_id, priorities.BEFORE_ALL, self._count)
+                tx.expect("lane_heads", **page)
         self._rooms = limits.rooms(tx, scheduler.concurrency)
         tx.look_at_the_clock()  # nobody is waited for any more: leases last from here on
         self._facts = Facts(scheduler, tx)
         self._left = {name: room.left for name, room in self._rooms.items()}
+        self._starved: dict[int, Candidate] = {}
+        self._keeps: dict[int, Mapping[str, int]] = {}
         self._uses: dict[int, Mapping[str, int]] = {}
         self._closed: set[int] = set()
         self._seen: set[int] = set()
@@ -82,29 +89,42 @@ class Picker:
         self.picked = Picked(rates=rates)
 
     def pick(self) -> Picked:
-        """Take starved jobs first, then the heads of the lanes in queue order."""
-        for candidate in self._starved():
-            if not self._consider(candidate):
-                return self.picked
+        """Take the heads of the lanes in queue order, beside what is kept for starved jobs."""
+        if self._request.lease:
+            self._keep_back()
         candidates = self._in_order()
         for candidate in self._held(candidates) if self._tx.beside else candidates:
-            if candidate.job.number in self._seen or candidate.job.lane_id in self._closed:
+            number = candidate.job.number
+            passed = candidate.job.lane_id in self._closed and number not in self._starved
+            if number in self._seen or passed:
                 continue
-            if not self._consider(candidate):
+            if not self._consider(self._starved.get(number, candidate)):
                 break
         return self.picked
+
+    def _keep_back(self) -> None:
+        """Starved jobs keep back what they need, the longest first, wherever they stand."""
+        rooms = dict(self._rooms)
+        for one in starvation.starved(self._scheduler, self._tx, self._request.abilities):
+            candidate = Candidate(job=one.job, lane=one.lane, since=one.since)
+            kept = limits_gate.kept_for(self._uses_of(candidate), rooms)
+            for name, amount in kept.items():
+                rooms[name] = rooms[name].keep_for(one.keeper(amount))
+            self._starved[one.job.number] = candidate
+            self._keeps[one.job.number] = kept
 
     def _consider(self, candidate: Candidate) -> bool:
         """Take the candidate or pass over it; False when the claim is full."""
         self._seen.add(candidate.job.number)
         uses = self._uses_of(candidate)
-        if self._request.lease and not self._fits(uses):
+        has_room = not self._request.lease or self._fits(candidate.job.number, uses)
+        if candidate.job.gated and not self._is_still_open(candidate, has_room):
+            self.picked.refused.append(candidate.job.number)
+        elif not has_room:
             self._closed.add(candidate.job.lane_id)
             self.picked.limited.append(candidate)
             if any(self._rooms[name].rate for name in uses):
                 self._tx.wake(DUE)  # somebody waits for the rate now: its opening is to be told
-        elif candidate.job.gated and not self._is_still_open(candidate):
-            self.picked.refused.append(candidate.job.number)
         elif candidate.job.dedup_key and dedup.is_duplicate(self._tx, candidate):
             self.picked.skipped.append(candidate)
         else:
@@ -113,19 +133,40 @@ class Picker:
         return len(self.picked.chosen) < self._count and passed_over < MOST_PASSED_OVER
 
     def _take(self, candidate: Candidate, uses: Mapping[str, int]) -> None:
+        number = candidate.job.number
         self.picked.chosen.append(candidate)
+        self._keeps.pop(number, None)
+        if self._request.lease:
+            self._use(candidate, uses)
+        since = candidate.since or candidate.job.limited_since
+        if since is not None and not self._fits(number, uses):
+            self.picked.marks.setdefault(candidate.job.lane_id, since)
+
+    def _use(self, candidate: Candidate, uses: Mapping[str, int]) -> None:
+        """What the candidate takes is not there for those that are considered after it."""
         for name, amount in uses.items():
             left = self._left[name]
             if left is not None:
                 self._left[name] = left - amount
+        if candidate.job.gated:
+            self._facts.locks.hold(candidate.job)
 
-    def _fits(self, uses: Mapping[str, int]) -> bool:
-        """Whether a job fits beside those that were taken before it."""
+    def _fits(self, number: int, uses: Mapping[str, int]) -> bool:
+        """Whether a job fits beside those taken before it and what is kept for others."""
         for name, amount in uses.items():
             left = self._left[name]
-            if left is not None and amount > left:
+            if left is not None and amount > left - (self._kept(name, number) if amount else 0):
                 return False
         return True
+
+    def _kept(self, name: str, number: int) -> int:
+        """What jobs keep back of a limit that starve for longer than this one."""
+        kept = 0
+        for keeper, amounts in self._keeps.items():
+            if keeper == number:
+                break
+            kept += amounts.get(name, 0)
+        return kept
 
     def _uses_of(self, candidate: Candidate) -> Mapping[str, int]:
         """What a job of this lane uses of the limits that are defined."""
@@ -135,49 +176,33 @@ class Picker:
             self._uses[candidate.job.lane_id] = known
         return self._uses[candidate.job.lane_id]
 
-    def _is_still_open(self, candidate: Candidate) -> bool:
-        """Look once more at what may have changed since admission: artifacts, branches, locks."""
-        self._tx.alone()
+    def _is_still_open(self, candidate: Candidate, has_room: bool) -> bool:
+        """Check again what may have changed since admission: artifacts, branches, locks.
+
+        This comes before the limits, as the gates do. A job without room is not taken, and need
+        not be kept from others for that.
+        """
+        if has_room:
+            self._tx.alone()
         record = jobs.read(self._tx, [candidate.job.number])[0]
         self._facts.load([record])
         closed = admit.first_closed(record, self._facts)
-        if closed is None and self._request.lease:
-            self._facts.hold(record)
-        elif closed is not None and closed.status is states.WAITING_ON_LOCKS:
-            self._facts.line_up(record)
+        if closed is not None and closed.status is states.WAITING_ON_LOCKS:
+            self._facts.locks.line_up(record)
         return closed is None
-
-    def _starved(self) -> Iterator[Candidate]:
-        """Jobs that a limit has starved, the longest first: they start or keep back what they need.
-
-        One that starts is not kept from it by what those behind it need.
-        """
-        if not self._request.lease or self._request.only_job is not None:
-            return
-        for starved in starvation.starved(self._scheduler, self._tx):
-            candidate = Candidate(job=starved.job, lane=starved.lane)
-            uses = self._uses_of(candidate)
-            if not uses:  # the limit is gone: it stands in line like everybody
-                continue
-            if starved.keep_back(uses, self._rooms):
-                self._leave_room(uses)
-            elif starved.job.lane_id in self._lanes and starved.job.status is states.QUEUED:
-                yield candidate
-                if candidate in self.picked.chosen[-1:]:
-                    for name, amount in uses.items():
-                        self._rooms[name] = self._rooms[name].keep_back(amount)
-
-    def _leave_room(self, names: Iterable[str]) -> None:
-        for name in names:
-            before, now = self._left[name], self._rooms[name].left
-            if before is not None and now is not None:
-                self._left[name] = min(before, now)
 
     def _in_order(self) -> Iterator[Candidate]:
         if self._request.only_job is not None:
             return self._only(self._request.only_job)
         streams = [self._lane_in_order(lane_id, lane) for lane_id, lane in self._lanes.items()]
+        streams.append(self._starved_in_order())
         return heapq.merge(*streams, key=lambda candidate: candidate.job.order)
+
+    def _starved_in_order(self) -> Iterator[Candidate]:
+        """Starved jobs of open lanes; one may have room though others before it have none."""
+        ours = [one for one in self._starved.values() if one.job.lane_id in self._lanes]
+        ready = [one for one in ours if one.job.status is states.QUEUED]
+        return iter(sorted(ready, key=lambda one: one.job.order))
 
     def _held(self, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
         """Pass over those that another claim is about to take at this moment.
@@ -205,7 +230,9 @@ class Picker:
     def _lane_in_order(self, lane_id: int, lane: Lane) -> Iterator[Candidate]:
         """The jobs of a lane, page by page."""
         place, count = priorities.BEFORE_ALL, self._count
-        while heads := self._tx.values(Head, "lane_heads", **_page(lane_id, place, count)):
+        while heads := self._tx.values(
+            Head, "lane_heads", **records.lane_page(lane_id, place, count)
+        ):
             for job in heads:
                 if lane_id in self._closed:
                     return
@@ -214,31 +241,3 @@ class Picker:
                 return
             place = (job.priority, job.position, job.number)
             count = min(2 * count, MOST_PER_CLAIM)
-
-
-def _page(lane_id: int, behind: tuple[int, int, int], count: int) -> dict[str, int]:
-    """So many jobs of a lane behind a place in the queue."""
-    priority, position, number = behind
-    return {
-        "lane_id": lane_id,
-        "priority": priority,
-        "position": position,
-        "number": number,
-        "count": count,
-    }
-
-
-def note_limited(tx: Transaction, limited: Sequence[Candidate]) -> None:
-    """Remember since when the head of a lane has met a full limit."""
-    rows = []
-    for candidate in limited:
-        if candidate.job.limited_since is None:
-            kinds = candidate.job.waited_on
-            rows.append(
-                {
-                    "number": candidate.job.number,
-                    "since": tx.now_ms,
-                    "waited_on": codec.dump(kinds if "limits" in kinds else (*kinds, "limits")),
-                }
-            )
-    tx.many("limit_reached", rows)

@@ -12,7 +12,7 @@ from headway.domain import artifacts, events, retries, states
 from headway.domain.gates import after
 from headway.domain.jobs import Policy, RetryState
 from headway.domain.states import JobStatus
-from headway.scheduler import group_consequences, lock_lines, outbox, unsettled
+from headway.scheduler import group_consequences, limit_waits, lock_lines, outbox, unsettled
 from headway.scheduler.admit import Blocked
 from headway.scheduler.admit import admit as look_at_gates
 from headway.scheduler.endings import Ended
@@ -63,6 +63,7 @@ def settle(
             freed |= lock_lines.keys_of(one.record for one in ended if one.record.gated)
         gone = {one.record.number for one in stopped}
         found = look_at_gates(scheduler, tx, waiting - gone, chronicle)
+        _hand_on_marks(tx, [*(one.record for one in ended), *found.unmarked])
         ended = [*stopped, *(_blocked(one) for one in found.blocked)]
         freed |= found.left | lock_lines.keys_of(one for one in found.locked if one.number in tried)
         if somebody_ended:  # it may have kept from a lock who tried in vain
@@ -85,6 +86,12 @@ def _as_many_as_fit(tx: Transaction, numbers: set[int], room: int) -> set[int]:
     first = set(sorted(numbers)[:room])
     unsettled.put_off(tx, numbers - first)
     return first
+
+
+def _hand_on_marks(tx: Transaction, gone: Iterable[JobRecord]) -> None:
+    """Jobs that a full limit kept waiting no longer do: the next of their lanes have waited too."""
+    marked = [one for one in gone if one.limited_since is not None]
+    limit_waits.hand_on(tx, {one.lane_id: one.limited_since or 0 for one in marked})
 
 
 def _blocked(one: Blocked) -> Ended:

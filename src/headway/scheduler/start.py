@@ -143,7 +143,7 @@ def claim(
                 "wait_kind": None,
                 "wait_detail": None,
                 "denials": 0,
-                "limited_since": None,
+                "limited_since": one.job.limited_since,
             }
             for one in chosen
         ],

@@ -84,7 +84,9 @@ def _own_gates(record: JobRecord, facts: Facts) -> dict[Gate, Closed]:
             terms.pinned_head, facts.head(record), facts.head_matches(record)
         ),
         Gate.APPROVAL: approval.check(record.approval),
-        Gate.LOCKS: locks.check(terms.locks, facts.holders(record), facts.ahead(record)),
+        Gate.LOCKS: locks.check(
+            terms.locks, facts.locks.holders(record), facts.locks.ahead(record)
+        ),
     }
     return {gate: closed for gate, closed in verdicts.items() if closed is not None}
 

@@ -138,3 +138,15 @@ def with_history(chains: Collection[int]) -> str:
 def listed(values: Iterable[Any]) -> str:
     """A list as the parameter of a query."""
     return codec.dump(list(values))
+
+
+def lane_page(lane_id: int, behind: tuple[int, int, int], count: int) -> dict[str, int]:
+    """So many jobs of a lane behind a place in the queue, as the parameters of a query."""
+    priority, position, number = behind
+    return {
+        "lane_id": lane_id,
+        "priority": priority,
+        "position": position,
+        "number": number,
+        "count": count,
+    }

@@ -25,13 +25,24 @@ def check(uses: Mapping[str, int], rooms: Mapping[str, Room]) -> Closed | None:
     )
 
 
+def kept_for(uses: Mapping[str, int], rooms: Mapping[str, Room]) -> Mapping[str, int]:
+    """What a starved job keeps back: what it lacks, or all it uses once it has room.
+
+    A job that can never fit keeps nothing.
+    """
+    known = {name: amount for name, amount in uses.items() if amount and name in rooms}
+    if any(rooms[name].is_too_small(amount) for name, amount in known.items()):
+        return {}
+    lacking = {name: amount for name, amount in known.items() if not rooms[name].fits(amount)}
+    return lacking or known
+
+
 def _blockers(room: Room, amount: int) -> Iterator[Blocker]:
     """For which jobs the limit is kept, which use it, and which starts fill its rate."""
+    for one in room.keepers if amount else ():
+        said = f"keeps {one.amount} of {room.name}, starved"
+        yield Blocker(kind="job", id=one.job, detail=said, since=one.since)
     if not room.has_space(amount):
-        for one in room.keepers:
-            if one.amount:
-                said = f"keeps {one.amount} of {room.name}, starved"
-                yield Blocker(kind="job", id=one.job, detail=said, since=one.since)
         for user, used in room.users:
             if used:
                 yield Blocker(kind="job", id=user, detail=f"uses {used} of {room.name}")

@@ -103,10 +103,10 @@ UPDATE jobs SET payload_id = :payload_id, priority = :priority, position = :posi
 WHERE number = :number;
 
 -- name: admit_jobs
--- Where waiting jobs stand now, and why.
+-- Where waiting jobs stand now, and why. A limit has kept a job waiting until another gate closes.
 UPDATE jobs SET status = :status, due_at = :due_at, wait_kind = :wait_kind, wait_detail = :wait_detail,
     waited_on = :waited_on, queued_at = coalesce(queued_at, :queued_at), claim_expires_at = NULL,
-    worker_id = NULL, limited_since = NULL
+    worker_id = NULL, limited_since = CASE WHEN :wait_kind IS NULL THEN limited_since END
 WHERE number IN (SELECT value FROM json_each(:numbers));
 
 -- name: set_approval
@@ -290,8 +290,8 @@ SELECT payload_id, body FROM payloads WHERE payload_id IN (SELECT value FROM jso
 
 -- name: return_claim
 -- A claim led to nothing.
-UPDATE jobs SET status = 'QUEUED', claim_expires_at = NULL, worker_id = NULL, denials = 0, limited_since = NULL,
-    wait_kind = NULL, wait_detail = NULL
+UPDATE jobs SET status = 'QUEUED', claim_expires_at = NULL, worker_id = NULL, denials = 0, wait_kind = NULL,
+    wait_detail = NULL
 WHERE number = :number;
 
 -- name: open_groups_without_active_members

@@ -1,0 +1,22 @@
+"""The registered workers, and which of them are alive."""
+
+from headway.domain.workers import Worker
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import workers
+from headway.storage.transaction import Row, Transaction
+
+TTLS_UNTIL_GONE = 3
+"""A worker that was not heard of for so many lease times is not alive."""
+
+
+def known_workers(scheduler: Scheduler, tx: Transaction) -> list[Worker]:
+    """Every registered worker, and whether it is alive."""
+    oldest = tx.now_ms - int(TTLS_UNTIL_GONE * scheduler.rules.lease_ttl_s * 1000)
+    return workers.all_known(tx, oldest, lambda row: _is_there(scheduler, row))
+
+
+def _is_there(scheduler: Scheduler, row: Row) -> bool:
+    """A built-in worker is gone with its process, which nobody else waits for to come back."""
+    if not row["built_in"] or row["worker_id"] == scheduler.server:
+        return True
+    return scheduler.is_process_alive(row["host"], row["pid"], row["process_started"])
