@@ -132,3 +132,13 @@ def test_a_head_is_pinned_by_its_branch_and_commit(cli: Cli) -> None:
     complaint = cli.error("submit", "story", "--pinned-head", "main@0123abc", code=2)
     assert "not a git repository" in complaint
     assert "is not a commit" in cli.error("submit", "story", "--pinned-head", "main@HEAD", code=2)
+
+
+def test_retries_and_repeated_successes_are_told_to_a_submit(cli: Cli) -> None:
+    words = ("--retries", "5", "--retry-delay", "30s", "--max-retry-delay", "2m", "--jitter")
+    policy = cli.json("submit", "story", *words)["retry_policy"]
+    assert policy == {"max_attempts": 5, "base_delay_s": 30, "max_delay_s": 120, "jitter": True}
+    job = cli.json("submit", "story", "--dedup-key", "daily", "--dedup-window", "12h")
+    assert (job["dedup_key"], job["dedup_window_s"]) == ("daily", 43200)
+    for alone in (("--dedup-key", "daily"), ("--dedup-window", "12h")):
+        assert "goes together with" in cli.error("submit", "story", *alone, code=2)

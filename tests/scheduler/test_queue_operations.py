@@ -1,5 +1,7 @@
 """The operations on queue, limits, artifacts, workers and history, as a client asks for them."""
 
+from typing import Any
+
 import pytest
 from tests.helpers import MovableClock, ask, claim, finish, submit
 from tests.scheduler.asking import register, submit_all
@@ -116,3 +118,20 @@ def test_artifacts_workers_graph_and_history_are_answered(scheduler: Scheduler) 
     assert ask(explain.get_scheduler_status, scheduler).queue_length == 1
     first = ask(events_list.list_events, scheduler, query=events_list.EventQuery(limit=1))
     assert [event.kind for event in first.items] == ["job.submitted"]
+
+
+def test_the_end_of_the_history_is_answered_oldest_first(scheduler: Scheduler) -> None:
+    def last(count: int, **more: Any) -> list[int | None]:
+        query = events_list.EventQuery(last=count, **more)
+        page = ask(events_list.list_events, scheduler, query=query)
+        assert page.next_cursor is None
+        return [event.number for event in page.items]
+
+    assert last(3) == []
+    for _ in range(4):
+        submit(scheduler)
+    assert last(3) == [2, 3, 4]
+    assert last(200) == [1, 2, 3, 4]
+    for wrong in ({"count": 0}, {"count": 201}, {"count": 1, "after": 2}):
+        with pytest.raises(errors.InvalidRequest):
+            last(**wrong)

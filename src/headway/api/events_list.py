@@ -13,9 +13,10 @@ LAST_SEQ = 2**63 - 1
 
 
 class EventQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What happened after a line of history, or after the last page."""
+    """What happened after a line of history or after the last page, or the last lines there are."""
 
     after: int = 0
+    last: int | None = None
     limit: int = 50
     cursor: str | None = None
 
@@ -23,9 +24,19 @@ class EventQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 @operation("GET", "/api/events", Role.READ, query=EventQuery, answer=Page[Event])
 def list_events(call: Call[Nothing, EventQuery]) -> Page[Event]:
     """List the history, oldest first; with `Accept: text/event-stream`, stream it live."""
+    if call.query.last is not None:
+        return _last(call, paging.check_limit(call.query.last, "last"))
     limit = paging.check_limit(call.query.limit)
     if not 0 <= call.query.after <= LAST_SEQ:
         raise errors.InvalidRequest("after", f"{call.query.after} is not an event number")
     seq = paging.read_number(call.query.cursor) or call.query.after
     found = events.settled(call.scheduler.store.read, seq, limit + 1)
     return paging.page(found, limit, lambda event: event.seq)
+
+
+def _last(call: Call[Nothing, EventQuery], count: int) -> Page[Event]:
+    if call.query.after or call.query.cursor:
+        raise errors.InvalidRequest("last", "give either last, or after and a cursor")
+    read = call.scheduler.store.read
+    seq = read(lambda tx: events.before_last(tx, count))
+    return Page(items=events.settled(read, seq, count))

@@ -13,10 +13,10 @@ MOST = 200
 Item = TypeVar("Item")
 
 
-def check_limit(limit: int) -> int:
+def check_limit(limit: int, field: str = "limit") -> int:
     """A page has 1 to 200 items."""
     if not 1 <= limit <= MOST:
-        raise errors.InvalidRequest("limit", f"{limit} is not between 1 and {MOST}")
+        raise errors.InvalidRequest(field, f"{limit} is not between 1 and {MOST}")
     return limit
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from headway.cli import completion
 from headway.domain import errors
 from headway.domain.jobs import Policy
 
@@ -21,6 +22,7 @@ After = Annotated[
         "--after",
         metavar="JOB[:POLICY]",
         help="Start after this job; POLICY is success, finished or failure.",
+        autocompletion=completion.jobs,
     ),
 ]
 Needs = Annotated[
@@ -89,6 +91,30 @@ IdempotencyKey = Annotated[
     typer.Option("--idempotency-key", help="Submitting twice with this key creates one job."),
 ]
 Retries = Annotated[int | None, typer.Option("--retries", help="How many times to retry it [3].")]
+RetryDelay = Annotated[
+    str | None,
+    typer.Option(
+        "--retry-delay", metavar="SPAN", help="Wait before the first retry, doubled for each [10s]."
+    ),
+]
+MaxRetryDelay = Annotated[
+    str | None,
+    typer.Option("--max-retry-delay", metavar="SPAN", help="Longest wait before a retry [1h]."),
+]
+Jitter = Annotated[
+    bool,
+    typer.Option("--jitter", help="Shorten each wait before a retry at random, by up to half."),
+]
+DedupKey = Annotated[
+    str | None,
+    typer.Option(
+        "--dedup-key", help="Skip it if a job with this key succeeded within --dedup-window."
+    ),
+]
+DedupWindow = Annotated[
+    str | None,
+    typer.Option("--dedup-window", metavar="SPAN", help="How long a success counts, e.g. 12h."),
+]
 Approval = Annotated[bool, typer.Option("--approval", help="Wait until a person approves it.")]
 WebhookUrl = Annotated[
     str | None, typer.Option("--webhook-url", metavar="URL", help="URL to notify when it ends.")
@@ -105,6 +131,8 @@ def chosen(**given: Any) -> dict[str, Any]:
     if "limits" in found:
         found["limits"] = dict(_limit(text) for text in found["limits"])
     positive("--timeout", found.get("timeout"))
+    if ("dedup_key" in found) != ("dedup_window" in found):
+        raise errors.InvalidRequest("--dedup-key", "goes together with --dedup-window")
     if "pinned_head" in found:
         branch, _, commit = found["pinned_head"].rpartition("@")
         if not branch or not commit:

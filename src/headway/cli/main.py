@@ -20,6 +20,8 @@ COMMANDS = {
     "direct": ("direct", "Run a handler in the server's next slot and show its result."),
     "why": ("why", "Explain why a job is not running."),
     "top": ("top", "Show running and waiting jobs, updated live; q quits."),
+    "events": ("events", "Show the last events of all jobs, oldest first, and follow them."),
+    "locks": ("locks", "List locks that are held or waited for."),
     "pause": ("queue", "Start no new jobs; running jobs continue."),
     "resume": ("queue", "Lift one pause, or all of them."),
     "gc": ("housekeeping", "Remove jobs that ended long ago, with their runs, logs and events."),
@@ -41,6 +43,8 @@ GROUPS = {
     "webhooks": "Manage webhooks: endpoints that are notified when jobs end.",
     "workers": "View the workers.",
     "limits": "Manage limits: how much may run at once.",
+    "artifacts": "Manage custom artifacts: marks that jobs wait for.",
+    "reservations": "Manage reservations: holds on the next slot.",
     "tokens": "Manage API tokens.",
 }
 

@@ -9,6 +9,8 @@ import typer
 from typer.core import TyperGroup
 from typer.models import OptionInfo
 
+from headway.cli import completion
+
 Words = ParamSpec("Words")
 
 INTERRUPTED = 130
@@ -29,13 +31,47 @@ Token = Annotated[
 
 COMMON: dict[str, Any] = {"json": Json, "data": Data, "db": Db, "url": Url, "token": Token}
 
-Job = Annotated[str, typer.Argument(metavar="JOB", help="Job number or id.", show_default=False)]
+Job = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOB", help="Job number or id.", show_default=False, autocompletion=completion.jobs
+    ),
+]
+MaybeJob = Annotated[
+    str | None,
+    typer.Argument(metavar="JOB", help="Job number or id.", autocompletion=completion.jobs),
+]
 Jobs = Annotated[
-    list[str], typer.Argument(metavar="JOB...", help="Job numbers or ids, first to last.")
+    list[str],
+    typer.Argument(
+        metavar="JOB...",
+        help="Job numbers or ids, first to last.",
+        autocompletion=completion.jobs,
+    ),
 ]
 SomeJobs = Annotated[
-    list[str], typer.Argument(metavar="JOB...", help="Job numbers or ids.", show_default=False)
+    list[str],
+    typer.Argument(
+        metavar="JOB...",
+        help="Job numbers or ids.",
+        show_default=False,
+        autocompletion=completion.jobs,
+    ),
 ]
+OnlyStatus = Annotated[
+    str | None,
+    typer.Option(
+        "--status",
+        help="Comma-separated statuses; also active, ended.",
+        autocompletion=completion.statuses,
+    ),
+]
+OnlyQueue = Annotated[str | None, typer.Option("--queue", "-q", help="Only in this queue.")]
+OnlyType = Annotated[
+    str | None,
+    typer.Option("--type", "-t", help="Only of this type.", autocompletion=completion.job_types),
+]
+OnlyTag = Annotated[str | None, typer.Option("--tag", help="Only with this tag.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many to show.")]
 
 

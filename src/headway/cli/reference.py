@@ -27,8 +27,8 @@ standard error.
 | 10 | the job is blocked |
 | 130 | interrupted |
 
-`run` and `jobs attach` exit with the job's own code. Shell completion:
-`headway --install-completion`.
+`run` and `jobs attach` exit with the job's own code. `headway --install-completion` makes the shell
+complete commands, options, job numbers, job types, names and statuses.
 """
 
 

@@ -28,7 +28,7 @@ UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 MOST_LOOKED_UP = 20
 MAKERS = (
     *("/api/jobs", "/api/jobs/batch", "/api/job-groups", "/api/job-templates"),
-    *("/api/schedules", "/api/webhooks", "/api/tokens", "/api/queue/pause"),
+    *("/api/schedules", "/api/webhooks", "/api/tokens", "/api/queue/pause", "/api/reservations"),
 )
 """Calls that begin something, in a new store if need be."""
 

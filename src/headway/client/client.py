@@ -37,7 +37,7 @@ class Client:
 
     def wait(self, job: JobRef, timeout: float | None = None) -> JobResult:
         """Wait until a job and its retries have ended."""
-        for wait_s in _polls(timeout):
+        for wait_s in polls(timeout):
             try:
                 return self.send(calls.get_result(job))
             except errors.NotFinished:
@@ -48,7 +48,7 @@ class Client:
         """Wait until a job and its retries have ended, without blocking the event loop."""
         import asyncio  # a slow import that only async callers need, and they have it
 
-        for wait_s in _polls(timeout):
+        for wait_s in polls(timeout):
             try:
                 return await self.send_async(calls.get_result(job))
             except errors.NotFinished:
@@ -100,7 +100,7 @@ def _following(call: Call[Page[Item]], page: Page[Item]) -> Call[Page[Item]] | N
     return replace(call, query={**call.query, "cursor": page.next_cursor})
 
 
-def _polls(timeout: float | None) -> Iterator[float]:
+def polls(timeout: float | None) -> Iterator[float]:
     """Waits that grow, until the time is up."""
     give_up = None if timeout is None else time.monotonic() + timeout
     wait_s = FIRST_POLL_S

@@ -52,6 +52,12 @@ def after(tx: Transaction, seq: int, count: int) -> list[Event]:
     return [_event(row) for row in tx.rows("events_after", seq=seq, count=count)]
 
 
+def before_last(tx: Transaction, count: int) -> int:
+    """The number after which so many lines follow."""
+    numbers = [row["seq"] for row in tx.rows("last_event_numbers", count=count)]
+    return numbers[-1] - 1 if numbers else 0
+
+
 def settled(
     read: Callable[[Callable[[Transaction], list[Event]]], list[Event]], seq: int, count: int
 ) -> list[Event]:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headway.cli import completion
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ app = commands()
 )
 def direct(
     session: "Session",
-    job_type: Annotated[str, typer.Argument(metavar="TYPE", help="Job type.")],
+    job_type: Annotated[
+        str, typer.Argument(metavar="TYPE", help="Job type.", autocompletion=completion.job_types)
+    ],
     words: Annotated[
         list[str] | None,
         typer.Argument(

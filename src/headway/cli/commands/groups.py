@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli import options
+from headway.cli import completion, options
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 app = commands()
 
 GroupId = Annotated[
-    str, typer.Argument(metavar="GROUP", help="Group name or id.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="GROUP",
+        help="Group name or id.",
+        show_default=False,
+        autocompletion=completion.groups,
+    ),
 ]
 
 

@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli import options
-from headway.cli.commands import housekeeping, jobs_change, jobs_output
+from headway.cli import completion, options
+from headway.cli.commands import housekeeping, jobs_change, jobs_output, jobs_wait
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
     from headway.api.jobs import JobQuery
     from headway.cli.session import Session
+    from headway.domain.jobs import Job
 
 app = commands()
 
@@ -27,13 +28,10 @@ MOST_COUNTED = 200
 def list_jobs(
     session: "Session",
     everything: Annotated[bool, typer.Option("--all", "-a", help="Include ended jobs.")] = False,
-    status: Annotated[
-        str | None,
-        typer.Option("--status", help="Comma-separated statuses; also active, ended."),
-    ] = None,
-    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Only in this queue.")] = None,
-    job_type: Annotated[str | None, typer.Option("--type", "-t", help="Only of this type.")] = None,
-    tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.")] = None,
+    status: options.OnlyStatus = None,
+    queue: options.OnlyQueue = None,
+    job_type: options.OnlyType = None,
+    tag: options.OnlyTag = None,
     limit: options.Limit = 50,
 ) -> None:
     """List jobs, newest first; ended ones only with --all or --status."""
@@ -83,16 +81,51 @@ def _say_hidden(session: "Session", query: "JobQuery") -> None:
 @command(app, "show", "headway jobs show 7")
 def show(session: "Session", job: options.Job) -> None:
     """Show everything about one job."""
+    from headway.client import calls
+
+    _sheet(session, session.send(calls.get_job(job)))
+
+
+@command(
+    app,
+    "last",
+    "headway jobs last",
+    "headway jobs last --status failed",
+    "headway jobs tail $(headway jobs last --number)",
+)
+def last(
+    session: "Session",
+    number: Annotated[bool, typer.Option("--number", help="Print only its number.")] = False,
+    status: options.OnlyStatus = None,
+    queue: options.OnlyQueue = None,
+    job_type: options.OnlyType = None,
+    tag: options.OnlyTag = None,
+) -> None:
+    """Show everything about the newest job, or the newest of a kind."""
+    from headway.api.jobs import JobQuery
+    from headway.client import calls
+    from headway.domain import errors
+
+    query = JobQuery(status=status, queue=queue, job_type=job_type, tag=tag, limit=1)
+    found = session.send(calls.list_jobs(query)).items
+    if not found:
+        chosen = status or queue or job_type or tag
+        raise errors.NotFound("job", "like that" if chosen else "yet")
+    if number and not session.screen.json:
+        session.screen.line(str(found[0].number))
+    else:
+        _sheet(session, session.send(calls.get_job(found[0].number)))
+
+
+def _sheet(session: "Session", job: "Job") -> None:
     from headway.cli import job_text
     from headway.client import calls
 
-    found = session.send(calls.get_job(job))
-
     def render() -> None:
-        run = session.send(calls.get_run(found.run_id)) if found.run_id else None
-        job_text.sheet(session, found, run)
+        run = session.send(calls.get_run(job.run_id)) if job.run_id else None
+        job_text.sheet(session, job, run)
 
-    session.show(found, render)
+    session.show(job, render)
 
 
 @command(app, "result", "headway jobs result 7", "headway jobs result 7 | jq .title")
@@ -121,7 +154,7 @@ def result(session: "Session", job: options.Job) -> None:
 @command(app, "status", "headway jobs status", "headway jobs status 7")
 def status(
     session: "Session",
-    job: Annotated[str | None, typer.Argument(metavar="JOB", help="Job number or id.")] = None,
+    job: options.MaybeJob = None,
 ) -> None:
     """Show the status of one job, or an overview of all."""
     from headway.cli import top_text, words
@@ -154,7 +187,13 @@ def schedule(
     session: "Session",
     everything: Annotated[bool, typer.Option("--all", "-a", help="Include ended jobs.")] = False,
     job: Annotated[
-        str | None, typer.Option("--job", metavar="JOB", help="Only this job and its neighbours.")
+        str | None,
+        typer.Option(
+            "--job",
+            metavar="JOB",
+            help="Only this job and its neighbours.",
+            autocompletion=completion.jobs,
+        ),
     ] = None,
     format_: Annotated[
         str, typer.Option("--format", metavar="dag|json", help="Drawing, or data.")
@@ -202,3 +241,4 @@ def gc(
 
 jobs_change.register(app)
 jobs_output.register(app)
+jobs_wait.register(app)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from headway.cli import options
+from headway.cli import completion, options
 from headway.cli.options import command
 
 if TYPE_CHECKING:
@@ -168,10 +168,19 @@ def move(
     session: "Session",
     job: options.Job,
     before: Annotated[
-        str | None, typer.Option("--before", metavar="JOB", help="Put it before this job.")
+        str | None,
+        typer.Option(
+            "--before",
+            metavar="JOB",
+            help="Put it before this job.",
+            autocompletion=completion.jobs,
+        ),
     ] = None,
     after: Annotated[
-        str | None, typer.Option("--after", metavar="JOB", help="Put it after this job.")
+        str | None,
+        typer.Option(
+            "--after", metavar="JOB", help="Put it after this job.", autocompletion=completion.jobs
+        ),
     ] = None,
     to: Annotated[
         int | None, typer.Option("--to", metavar="N", help="New place, counted from 1.")

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headway.cli import completion
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 app = commands()
 
 Queue = Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.")]
-Type = Annotated[str | None, typer.Option("--type", "-t", help="Only this job type.")]
+Type = Annotated[
+    str | None,
+    typer.Option("--type", "-t", help="Only this job type.", autocompletion=completion.job_types),
+]
 
 
 @command(app, "pause", "headway pause", "headway pause --queue gpu")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli import options
+from headway.cli import completion, options
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
@@ -21,7 +21,10 @@ RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id.", show_defaul
 def list_runs(
     session: "Session",
     job: Annotated[
-        str | None, typer.Option("--job", metavar="JOB", help="Only of this job.")
+        str | None,
+        typer.Option(
+            "--job", metavar="JOB", help="Only of this job.", autocompletion=completion.jobs
+        ),
     ] = None,
     status: Annotated[
         str | None, typer.Option("--status", help="completed, failed, skipped, running.")

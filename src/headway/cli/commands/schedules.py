@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headway.cli import options
+from headway.cli import completion, options
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 app = commands()
 
 Name = Annotated[
-    str, typer.Argument(metavar="SCHEDULE", help="Schedule name or id.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="SCHEDULE",
+        help="Schedule name or id.",
+        show_default=False,
+        autocompletion=completion.schedules,
+    ),
 ]
 
 Pairs = Annotated[
@@ -97,7 +103,10 @@ def create(
     template: Annotated[
         str,
         typer.Argument(
-            metavar="TEMPLATE", help="Template to create jobs from.", show_default=False
+            metavar="TEMPLATE",
+            help="Template to create jobs from.",
+            show_default=False,
+            autocompletion=completion.templates,
         ),
     ],
     pairs: Pairs = None,
@@ -138,7 +147,12 @@ def edit(
     params: Params = None,
     name: Annotated[str | None, typer.Option("--name", help="New name.")] = None,
     template: Annotated[
-        str | None, typer.Option("--template", help="New template to create jobs from.")
+        str | None,
+        typer.Option(
+            "--template",
+            help="New template to create jobs from.",
+            autocompletion=completion.templates,
+        ),
     ] = None,
     cron: Cron = None,
     every: Every = None,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headway.cli import completion
 from headway.cli import job_options as given
 from headway.cli.options import command, commands
 
@@ -24,6 +25,7 @@ Words = Annotated[
     typer.Argument(
         metavar="TYPE KEY=VALUE...",
         help="Job type and params; a value that is valid JSON is read as JSON.",
+        autocompletion=completion.first_word,
     ),
 ]
 Params = Annotated[
@@ -46,6 +48,7 @@ File = Annotated[
     "headway submit story genre=horror length=1200",
     'headway submit story --params \'{"genre": "horror"}\' --delay 10m',
     "headway submit command -- make deploy",
+    "headway submit story genre=horror --retries 5 --retry-delay 30s --jitter",
     "headway submit --template nightly",
     "headway submit --file flow.toml",
     "",
@@ -65,7 +68,12 @@ def submit(
     words: Words = None,
     params: Params = None,
     file: File = None,
-    template: Annotated[str | None, typer.Option("--template", help="Template name or id.")] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(
+            "--template", help="Template name or id.", autocompletion=completion.templates
+        ),
+    ] = None,
     priority: given.Priority = None,
     queue: given.Queue = None,
     delay: given.Delay = None,
@@ -79,8 +87,13 @@ def submit(
     tag: given.Tags = None,
     unique_key: given.UniqueKey = None,
     idempotency_key: given.IdempotencyKey = None,
+    dedup_key: given.DedupKey = None,
+    dedup_window: given.DedupWindow = None,
     timeout: given.Timeout = None,
     retries: given.Retries = None,
+    retry_delay: given.RetryDelay = None,
+    max_retry_delay: given.MaxRetryDelay = None,
+    jitter: given.Jitter = False,
     requires: given.Requires = None,
     cost: given.Cost = None,
     limit: given.Limits = None,
@@ -103,8 +116,13 @@ def submit(
         tags=tag,
         unique_key=unique_key,
         idempotency_key=idempotency_key,
+        dedup_key=dedup_key,
+        dedup_window=dedup_window,
         timeout=timeout,
         retries=retries,
+        retry_delay=retry_delay,
+        max_retry_delay=max_retry_delay,
+        jitter=jitter or None,
         requires=requires,
         cost_units=cost,
         limits=limit,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headway.cli import options
+from headway.cli import completion, options
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 app = commands()
 
 Name = Annotated[
-    str, typer.Argument(metavar="TEMPLATE", help="Template name or id.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="TEMPLATE",
+        help="Template name or id.",
+        show_default=False,
+        autocompletion=completion.templates,
+    ),
 ]
 Pairs = Annotated[
     list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Params of its jobs.")
@@ -94,7 +100,10 @@ def show(session: "Session", template: Name) -> None:
 def create(
     session: "Session",
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Template name.")] = None,
-    job_type: Annotated[str | None, typer.Argument(metavar="TYPE", help="Job type.")] = None,
+    job_type: Annotated[
+        str | None,
+        typer.Argument(metavar="TYPE", help="Job type.", autocompletion=completion.job_types),
+    ] = None,
     pairs: Pairs = None,
     params: Params = None,
     description: Description = None,

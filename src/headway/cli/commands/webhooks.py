@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli import options
+from headway.cli import completion, options
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
@@ -89,7 +89,10 @@ def deliveries(
         str | None, typer.Option("--status", help="pending, delivered or failed.")
     ] = None,
     job: Annotated[
-        str | None, typer.Option("--job", metavar="JOB", help="Only about this job.")
+        str | None,
+        typer.Option(
+            "--job", metavar="JOB", help="Only about this job.", autocompletion=completion.jobs
+        ),
     ] = None,
     limit: options.Limit = 20,
 ) -> None:

@@ -52,3 +52,8 @@ def get_graph(
 def list_events(after: int = 0, limit: int = 50) -> Call[Page[Event]]:
     """List the history, oldest first."""
     return Call("GET", "/api/events", Page[Event], query={"after": after, "limit": limit})
+
+
+def last_events(count: int = 20) -> Call[Page[Event]]:
+    """List the end of the history, oldest first."""
+    return Call("GET", "/api/events", Page[Event], query={"last": count})

@@ -1,0 +1,76 @@
+"""`headway artifacts …`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli import options
+from headway.cli.options import command, commands
+
+if TYPE_CHECKING:
+    from headway.cli.screen import Cell
+    from headway.cli.session import Session
+    from headway.domain.answers import MarkerView
+
+app = commands()
+
+Name = Annotated[
+    str, typer.Argument(metavar="ARTIFACT", help="custom:TYPE:KEY.", show_default=False)
+]
+
+
+@command(app, "list", "headway artifacts list")
+def list_artifacts(session: "Session", limit: options.Limit = 50) -> None:
+    """List custom artifacts that are present, by name."""
+    from headway.api.operation import Page
+    from headway.cli.screen import Column
+    from headway.client import calls
+
+    found, more = session.some(calls.list_artifacts(), limit)
+    columns = [Column("ARTIFACT", elastic=True), Column("PRODUCED BY"), Column("AGE")]
+
+    def render() -> None:
+        if found:
+            session.screen.table(columns, [_row(session, one) for one in found])
+        else:
+            session.screen.line("No custom artifact is present")
+
+    session.show(Page(items=found, next_cursor=more), render)
+
+
+def _row(session: "Session", one: "MarkerView") -> "list[Cell]":
+    from headway.cli import words
+
+    producer = f"job {session.number(one.job_id)}" if one.job_id else ""
+    return [one.artifact, producer, words.age(one.created_at)]
+
+
+@command(app, "put", "headway artifacts put custom:dataset:2030-01")
+def put(session: "Session", artifact: Name) -> None:
+    """Mark a custom artifact as present; jobs that need it may start."""
+    from headway.client import calls
+
+    made = session.send(calls.put_artifact(*_parts(artifact)))
+    session.show(made, lambda: session.screen.line(f"Present: {made.artifact}"))
+
+
+@command(app, "remove", "headway artifacts remove custom:dataset:2030-01")
+def remove(session: "Session", artifact: Name) -> None:
+    """Mark a custom artifact as missing; jobs that need it wait again."""
+    from headway.client import calls
+
+    gone = session.send(calls.delete_artifact(*_parts(artifact)))
+    session.show(gone, lambda: session.screen.line(f"Missing: {gone.artifact}"))
+
+
+def _parts(artifact: str) -> tuple[str, str]:
+    """The type and the key; other kinds are seen in the workspace, not marked."""
+    from headway.domain import errors
+
+    kind, _, rest = artifact.partition(":")
+    type_, _, key = rest.partition(":")
+    if kind != "custom" or not type_ or not key:
+        raise errors.InvalidRequest(
+            "artifact", f"{artifact!r} is not custom:TYPE:KEY; only those are marked by hand"
+        )
+    return type_, key
