@@ -62,7 +62,9 @@ def working(scheduler: Scheduler, slots: int) -> Iterator[Worker]:
     me = worker_wiring.registration(
         settings, list(scheduler.handlers), prefix="bench", every_queue=True
     )
-    executors = worker_wiring.executors(scheduler.handlers, slots, scheduler.workspace, 1 << 20)
+    executors = worker_wiring.executors(
+        scheduler.handlers, slots, scheduler.workspace, 1 << 20, scheduler.output
+    )
     worker = Worker(LocalTransport(scheduler, me), executors, slots=slots, data=scheduler.data)
     timekeeper = Timekeeper(scheduler)
     timekeeper.start()

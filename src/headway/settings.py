@@ -12,7 +12,12 @@ from headway.domain import errors
 
 FILE = "headway.toml"
 PREFIX = "HEADWAY_"
-RANGES = {"port": (0, 65535), "slots": (1, 10_000)}
+RANGES = {
+    "port": (0, 65535),
+    "slots": (1, 10_000),
+    "largest_output": (64 * 1024, 1 << 50),
+    "disk_reserve": (0, 1 << 50),
+}
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,6 +43,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     probe_every_s: float = 1.0
     largest_body: int = 1024 * 1024
     largest_batch: int = 64 * 1024 * 1024
+    largest_output: int = 256 * 1024 * 1024
+    disk_reserve: int = 256 * 1024 * 1024
     limits: dict[str, int] = msgspec.field(default_factory=dict)
     concurrency_policy: str | None = None
     group_failure_policy: str | None = None

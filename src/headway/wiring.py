@@ -24,6 +24,7 @@ from headway.scheduler import submit
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
+from headway.storage.log_parts import OutputBound
 from headway.storage.store import Clock, Database, Store
 from headway.storage.transaction import Borrowed, Transaction
 from headway.worker import process_groups
@@ -133,6 +134,7 @@ def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) 
             largest_batch=settings.largest_batch,
             allow_commands=settings.allow_commands,
         ),
+        output=OutputBound(settings.largest_output, settings.disk_reserve),
         handlers=app.handlers if app else {},
         defaults=app.defaults if app else {},
         kinds=artifacts.kinds(found.checks, broken=found.problems),

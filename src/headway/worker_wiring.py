@@ -12,6 +12,7 @@ from headway.domain.handlers import Handler
 from headway.domain.workers import Abilities, served_types
 from headway.settings import Settings
 from headway.storage import log_files
+from headway.storage.log_parts import OutputBound
 from headway.storage.transaction import Row
 from headway.worker import process_groups
 from headway.worker.executors.by_type import Executors
@@ -26,11 +27,15 @@ from headway.workspace import Workspace
 
 
 def executors(
-    handlers: Mapping[str, Handler], slots: int, workspace: Workspace, limit: int
+    handlers: Mapping[str, Handler],
+    slots: int,
+    workspace: Workspace,
+    limit: int,
+    bound: OutputBound,
 ) -> Executors:
     """Every way to execute a job."""
     timers = Timers()
-    nursery = Nursery(Guard(), timers)
+    nursery = Nursery(Guard(), timers, bound=bound)
     isolated = {name for name, handler in handlers.items() if handler.isolation == "process"}
     return Executors(
         ThreadExecutor(handlers, slots, timers=timers, result_limit=limit),

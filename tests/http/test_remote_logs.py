@@ -4,7 +4,7 @@ import base64
 from typing import Any
 
 import httpx
-from tests.servers import Server
+from tests.servers import Server, Stage
 
 
 def start(server: Server, job_type: str, **fields: Any) -> str:
@@ -90,3 +90,17 @@ def test_another_token_cannot_write_for_this_worker(server: Server) -> None:
         body = {"worker_id": "w1", "data": "eA=="}
         answer = stranger.post(f"/api/leases/{lease}/logs", json=body)
     assert (answer.status_code, answer.json()["code"]) == (403, "foreign_worker")
+
+
+def test_a_worker_that_sends_without_end_keeps_the_bound_of_the_server(shared: Stage) -> None:
+    server = shared.serve(data="bounded", largest_output=512 * 1024)
+    lease = start(server, "loud")
+    piece = b"".join(b"%07d\n" % number for number in range(16 * 1024))
+    for round_ in range(20):
+        answer = send(server, lease, piece, round_ * len(piece))
+        assert answer.json() == {"size": (round_ + 1) * len(piece)}
+    kept = log(server, lease)
+    assert len(kept) < 513 * 1024
+    assert kept.startswith(b"0000000\n")
+    assert b"bytes of output were cut here" in kept
+    assert kept.endswith(b"0016383\n")

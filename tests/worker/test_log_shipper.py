@@ -7,6 +7,7 @@ import pytest
 from headway.api.lease_shapes import ItemAnswer, LogItem
 from headway.domain import errors
 from headway.storage import log_files
+from headway.storage.log_parts import LogFile, OutputBound
 from headway.worker.log_shipper import LogShipper
 
 RUN = "01940000-0000-7000-8000-0000000000aa"
@@ -97,3 +98,29 @@ def test_a_log_that_cannot_be_read_keeps_no_outcome_back(tmp_path: Path) -> None
     shipper.flush([RUN])
     shipper.forget(RUN)
     assert path.exists()
+
+
+def test_output_that_was_cut_before_it_was_sent_leaves_a_mark_there_too(tmp_path: Path) -> None:
+    server = Server()
+    path = printed(tmp_path, b"")
+    bound = OutputBound(8 * 1024)
+    file = LogFile(path, bound)
+    file.write(b"first\n")
+    shipper = LogShipper(server, tmp_path)
+    shipper.flush([RUN])
+    for number in range(10_000):
+        file.write(b"%07d\n" % number)
+    server.away = True
+    with pytest.raises(errors.Unavailable):
+        shipper.flush([RUN])
+    server.away = False
+    shipper.flush([RUN])
+    file.write(b"last\n")
+    shipper.flush([RUN])
+    file.close()
+    assert server.log.startswith(b"first\n0000000\n")
+    assert b"bytes of output were cut here" in server.log
+    assert server.log.endswith(b"0009999\nlast\n")
+    assert len(server.log) < 10 * 1024
+    shipper.forget(RUN)
+    assert not path.parent.exists()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from headway.storage import log_files
+from headway.storage.log_parts import OutputBound
 from headway.worker import run_logs
 from headway.worker.run_logs import RunLog
 
@@ -48,7 +49,7 @@ def test_prints_inside_a_run_go_to_its_files(tmp_path: Path) -> None:
             print("out")
             print("err", file=sys.stderr)
 
-        inside(RunLog(lambda: tmp_path), act)
+        inside(RunLog(lambda: tmp_path, OutputBound()), act)
         assert (tmp_path / "stdout.log").read_text() == "out\n"
         assert (tmp_path / "stderr.log").read_text() == "err\n"
         assert real.getvalue() == ""
@@ -56,14 +57,14 @@ def test_prints_inside_a_run_go_to_its_files(tmp_path: Path) -> None:
 
 def test_prints_outside_a_run_go_to_the_real_stream(tmp_path: Path) -> None:
     with captured() as real:
-        inside(RunLog(lambda: tmp_path), lambda: None)
+        inside(RunLog(lambda: tmp_path, OutputBound()), lambda: None)
         print("outside")
         assert real.getvalue() == "outside\n"
 
 
 def test_a_run_that_prints_nothing_opens_no_file(tmp_path: Path) -> None:
     with captured():
-        inside(RunLog(lambda: tmp_path / "run"), lambda: None)
+        inside(RunLog(lambda: tmp_path / "run", OutputBound()), lambda: None)
         assert not (tmp_path / "run").exists()
 
 
@@ -74,23 +75,26 @@ def test_each_line_can_be_read_before_the_run_ends(tmp_path: Path) -> None:
             print("first")
             assert (tmp_path / "stdout.log").read_text() == "first\n"
 
-        inside(RunLog(lambda: tmp_path), act)
+        inside(RunLog(lambda: tmp_path, OutputBound()), act)
 
 
 def test_bytes_can_be_printed_too(tmp_path: Path) -> None:
     with captured():
-        inside(RunLog(lambda: tmp_path), lambda: print(sys.stdout.buffer.write(b"\xff\x00")))
+        inside(
+            RunLog(lambda: tmp_path, OutputBound()),
+            lambda: print(sys.stdout.buffer.write(b"\xff\x00")),
+        )
         assert b"\xff\x00" in (tmp_path / "stdout.log").read_bytes()
 
 
 def test_half_a_character_does_not_fail_a_print(tmp_path: Path) -> None:
     with captured():
-        inside(RunLog(lambda: tmp_path), lambda: print("\ud800"))
+        inside(RunLog(lambda: tmp_path, OutputBound()), lambda: print("\ud800"))
         assert (tmp_path / "stdout.log").read_text() == "\\ud800\n"
 
 
 def test_what_is_printed_after_the_end_is_kept(tmp_path: Path) -> None:
-    log = RunLog(lambda: tmp_path)
+    log = RunLog(lambda: tmp_path, OutputBound())
     log.write("stdout", "during\n")
     log.close()
     log.write("stdout", "after\n")
@@ -99,7 +103,10 @@ def test_what_is_printed_after_the_end_is_kept(tmp_path: Path) -> None:
 
 def test_log_records_inside_a_run_go_to_its_stderr(tmp_path: Path) -> None:
     with captured() as real:
-        inside(RunLog(lambda: tmp_path), lambda: logging.getLogger("author").warning("ink is low"))
+        inside(
+            RunLog(lambda: tmp_path, OutputBound()),
+            lambda: logging.getLogger("author").warning("ink is low"),
+        )
         assert "WARNING author: ink is low\n" in (tmp_path / "stderr.log").read_text()
         assert real.getvalue() == ""
 
@@ -107,7 +114,10 @@ def test_log_records_inside_a_run_go_to_its_stderr(tmp_path: Path) -> None:
 def test_a_record_is_written_once_when_another_handler_prints_it(tmp_path: Path) -> None:
     with captured():
         logging.root.addHandler(logging.StreamHandler())
-        inside(RunLog(lambda: tmp_path), lambda: logging.getLogger("author").warning("ink is low"))
+        inside(
+            RunLog(lambda: tmp_path, OutputBound()),
+            lambda: logging.getLogger("author").warning("ink is low"),
+        )
         assert (tmp_path / "stderr.log").read_text() == "ink is low\n"
 
 
@@ -121,7 +131,10 @@ def test_records_outside_a_run_still_reach_a_person() -> None:
 def test_capturing_twice_changes_nothing(tmp_path: Path) -> None:
     with captured():
         run_logs.capture()
-        inside(RunLog(lambda: tmp_path), lambda: logging.getLogger("author").warning("ink is low"))
+        inside(
+            RunLog(lambda: tmp_path, OutputBound()),
+            lambda: logging.getLogger("author").warning("ink is low"),
+        )
         assert (tmp_path / "stderr.log").read_text().count("ink is low") == 1
 
 
@@ -135,13 +148,13 @@ def test_runs_made_at_the_same_time_get_different_buckets() -> None:
 def test_a_log_is_read_in_pieces(tmp_path: Path) -> None:
     path = tmp_path / "stdout.log"
     path.write_bytes(b"0123456789")
-    assert log_files.read_from(path, 0, 4) == b"0123"
-    assert log_files.read_from(path, 8, 4) == b"89"
-    assert log_files.read_from(path, 10, 4) == b""
+    assert log_files.read_from(path, 0, 4).data == b"0123"
+    assert log_files.read_from(path, 8, 4).data == b"89"
+    assert log_files.read_from(path, 10, 4).data == b""
 
 
 def test_a_log_that_was_never_written_is_empty(tmp_path: Path) -> None:
-    assert log_files.read_from(tmp_path / "stdout.log", 0, 4) == b""
+    assert log_files.read_from(tmp_path / "stdout.log", 0, 4).data == b""
     assert log_files.read_tail(tmp_path / "stdout.log", 4) == b""
 
 

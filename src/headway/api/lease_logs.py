@@ -88,6 +88,6 @@ def _answer(scheduler: Scheduler, piece: LogItem) -> ItemAnswer:
 def _write(scheduler: Scheduler, piece: LogItem) -> int:
     path = log_files.path(scheduler.data / log_files.folder(piece.lease_id), piece.stream)
     try:
-        return log_files.write_at(path, piece.offset, piece.data)
+        return log_files.write_at(path, piece.offset, piece.data, scheduler.output)
     except OSError as error:
         raise errors.Unavailable(f"the log could not be written: {error.strerror}") from error

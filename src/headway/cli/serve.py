@@ -23,6 +23,7 @@ from headway.scheduler.scheduler import Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
 from headway.storage import tokens
+from headway.storage.log_parts import OutputBound
 from headway.storage.transaction import Transaction
 from headway.worker.log_shipper import LogShipper
 from headway.worker.loop import Worker
@@ -64,10 +65,19 @@ def _serve(
     scheduler = dataclasses.replace(scheduler, server=me.worker_id)
     transport = LocalTransport(scheduler, me)
     executors = worker_wiring.executors(
-        scheduler.handlers, settings.slots, scheduler.workspace, scheduler.rules.largest_result
+        scheduler.handlers,
+        settings.slots,
+        scheduler.workspace,
+        scheduler.rules.largest_result,
+        scheduler.output,
     )
     worker = Worker(
-        transport, executors, slots=settings.slots, data=scheduler.data, prepares=prepares
+        transport,
+        executors,
+        slots=settings.slots,
+        data=scheduler.data,
+        bound=scheduler.output,
+        prepares=prepares,
     )
     server = Server(
         scheduler,
@@ -165,7 +175,10 @@ def work(settings: Settings) -> None:
         settings.url, settings.token or admin_token.read(settings.data_dir), me, settings.ca_file
     )
     workspace = Workspace(Path(settings.workspace).resolve())
-    executors = worker_wiring.executors(handlers, settings.slots, workspace, settings.largest_body)
+    bound = OutputBound(settings.largest_output, settings.disk_reserve)
+    executors = worker_wiring.executors(
+        handlers, settings.slots, workspace, settings.largest_body, bound
+    )
     # Not the server's own folder, should both use the same: here output only waits to be sent.
     data = settings.data_dir.resolve() / "remote"
     worker = Worker(
@@ -173,6 +186,7 @@ def work(settings: Settings) -> None:
         executors,
         slots=settings.slots,
         data=data,
+        bound=bound,
         prepares=app.prepares if app else {},
         shipper=LogShipper(transport, data),
     )

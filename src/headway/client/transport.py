@@ -105,9 +105,9 @@ class LocalTransport:
                 yield last
         while True:
             ended = self.scheduler.store.read(lambda tx: runs.view(tx, run_id)).status is not None
-            while part := log_files.read_from(path, offset, CHUNK):
-                offset += len(part)
-                yield part
+            while (piece := log_files.read_from(path, offset, CHUNK)).data:
+                offset = piece.end
+                yield piece.data
             if ended or not follow:
                 return
             yield b""

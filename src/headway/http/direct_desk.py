@@ -182,7 +182,7 @@ class DirectDesk:
         def tell(outcome: Outcome) -> None:
             loop.call_soon_threadsafe(settle, outcome)
 
-        self._worker.executor.start(work, JobContext(work), tell)
+        self._worker.executor.start(work, JobContext(work, self._worker.bound), tell)
         try:
             return await asyncio.shield(done)
         finally:

@@ -112,9 +112,9 @@ class Streams:
         while True:
             ends = self._closed.is_set() or not follow
             run = await self._read(lambda tx: runs.view(tx, run_id))
-            while part := await asyncio.to_thread(log_files.read_from, path, offset, CHUNK):
-                offset += len(part)
-                yield part
+            while (piece := await asyncio.to_thread(log_files.read_from, path, offset, CHUNK)).data:
+                offset = piece.end
+                yield piece.data
             if ends or run.status is not None:
                 return
             with contextlib.suppress(TimeoutError):

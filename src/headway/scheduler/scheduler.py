@@ -14,6 +14,7 @@ from headway.domain.leases import CLAIM_TTL_S, DEFAULT_TTL_S
 from headway.domain.limits import ConcurrencyPolicy, StandardPolicy
 from headway.scheduler.observations import Observations
 from headway.scheduler.waiting import WaitingCounts
+from headway.storage.log_parts import OutputBound
 from headway.storage.store import Clock, Store
 from headway.workspace import Workspace
 
@@ -52,6 +53,7 @@ class Scheduler:
     group_failure: GroupFailurePolicy = field(default_factory=AsConfigured)
     seen: Observations = field(default_factory=Observations)
     waiting: WaitingCounts = field(default_factory=WaitingCounts)
+    output: OutputBound = field(default_factory=OutputBound)
     is_process_alive: Callable[[str, int, str], bool] = lambda *_: True
     """Whether a worker's process is there, as far as can be told from this machine."""
 

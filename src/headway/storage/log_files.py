@@ -1,12 +1,15 @@
 """Where the output of runs is kept, and how to read it."""
 
+import contextlib
+import errno
 import math
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import NamedTuple
 
 from headway.domain import errors
+from headway.storage import log_parts
+from headway.storage.log_parts import LogFile, OutputBound, Part
 
 TAIL_LIMIT = 4 * 1024 * 1024
 _BLOCK = 64 * 1024
@@ -38,39 +41,54 @@ def path(directory: Path, stream: str) -> Path:
     return directory / f"{stream}.log"
 
 
-def write_at(path: Path, offset: int, data: bytes) -> int:
-    """Add what is new of a piece at its place; answers how long the log is now.
+def write_at(path: Path, offset: int, data: bytes, bound: OutputBound) -> int:
+    """Add what is new of a piece at its place; returns how long the log is now.
 
     A piece that is there already changes nothing. One that would leave a gap is refused.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
-    try:
-        size = os.fstat(handle).st_size
-        if offset > size:
-            raise errors.LogGap(offset, size)
-        new = memoryview(data)[size - offset :]
-        while new:
-            written = os.pwrite(handle, new, size)
-            new, size = new[written:], size + written
-        return size
-    finally:
-        os.close(handle)
+    end = size(path)
+    if offset > end:
+        raise errors.LogGap(offset, end)
+    new = data[end - offset :]
+    if new:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not bound.has_room(path.parent, len(new)):
+            raise OSError(errno.ENOSPC, "the disk is nearly full")
+        with contextlib.closing(LogFile(path, bound)) as file:
+            file.append(new)
+    return end + len(new)
 
 
 def size(path: Path) -> int:
-    """How many bytes a log has; one that nobody wrote to has none."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
+    """How many bytes were written to a log, with those that were cut from it since."""
+    found = log_parts.parts(path)
+    return found[-1].end if found else 0
 
 
-def read_from(path: Path, offset: int, size: int) -> bytes:
-    """At most `size` bytes from `offset` on; a log that nobody wrote to is empty."""
+class Piece(NamedTuple):
+    """A piece of a log, and the offset to go on from."""
+
+    data: bytes
+    end: int
+
+
+def read_from(path: Path, offset: int, size: int) -> Piece:
+    """At most `size` bytes from `offset` on, or a mark where some were cut; empty at the end."""
+    for part in log_parts.parts(path):
+        if offset < part.start:
+            return Piece(log_parts.cut_mark(part.start - offset), part.start)
+        if offset < part.end:
+            data = _read(part, offset, size)
+            if data:
+                return Piece(data, offset + len(data))
+    return Piece(b"", offset)
+
+
+def _read(part: Part, offset: int, size: int) -> bytes:
+    """Empty if the file was removed at this moment: then the next one begins behind a cut."""
     try:
-        with path.open("rb") as file:
-            file.seek(offset)
+        with part.path.open("rb") as file:
+            file.seek(offset - part.start)
             return file.read(size)
     except FileNotFoundError:
         return b""
@@ -80,24 +98,16 @@ def read_tail(path: Path, lines: int) -> bytes:
     """The last lines of a log, and never more than TAIL_LIMIT bytes of them."""
     if lines <= 0:
         return b""
-    try:
-        with path.open("rb") as file:
-            return _tail(file, lines)
-    except FileNotFoundError:
-        return b""
-
-
-def _tail(file: BinaryIO, lines: int) -> bytes:
-    start = end = file.seek(0, os.SEEK_END)
     blocks: list[bytes] = []
+    length = 0
     # The newline that ends the last line is not the end of one before it.
     wanted = lines + 1
-    while start > 0 and wanted > 0 and end - start < TAIL_LIMIT:
-        step = min(_BLOCK, start)
-        start -= step
-        file.seek(start)
-        blocks.append(file.read(step))
-        wanted -= blocks[-1].count(b"\n")
+    for block in log_parts.backwards(log_parts.parts(path), _BLOCK):
+        blocks.append(block)
+        length += len(block)
+        wanted -= block.count(b"\n")
+        if wanted <= 0 or length >= TAIL_LIMIT:
+            break
     text = b"".join(reversed(blocks))
     body = text.removesuffix(b"\n")
     kept = b"\n".join(body.split(b"\n")[-lines:])

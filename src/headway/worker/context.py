@@ -8,6 +8,7 @@ import msgspec
 
 from headway.domain.leases import LONGEST_MESSAGE
 from headway.storage import log_files
+from headway.storage.log_parts import OutputBound
 from headway.worker.run_logs import RunLog
 
 
@@ -40,10 +41,11 @@ class Progress(msgspec.Struct, frozen=True):
 class JobContext:
     """What a handler with a first parameter `ctx` gets."""
 
-    __slots__ = ("_cancelled", "_logs", "_progress", "_when_cancelled", "_work")
+    __slots__ = ("_bound", "_cancelled", "_logs", "_progress", "_when_cancelled", "_work")
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, bound: OutputBound | None = None) -> None:
         self._work = work
+        self._bound = bound
         self._logs: RunLog | None = None
         self._progress: Progress | None = None
         self._cancelled = False
@@ -84,7 +86,7 @@ class JobContext:
         """The run's own log files, which are opened when something is written."""
         if self._logs is None:
             work = self._work  # not `self`: a circle for every run is work for the collector
-            self._logs = RunLog(lambda: work.log_dir)
+            self._logs = RunLog(lambda: work.log_dir, self._bound or OutputBound())
         return self._logs
 
     def progress(self, fraction: float, message: str | None = None) -> None:

@@ -10,7 +10,7 @@ import shutil
 import threading
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from headway.api.lease_shapes import ItemAnswer, LogItem
 from headway.domain import errors
@@ -31,6 +31,27 @@ class Way(Protocol):
         """Send pieces; each is answered for itself."""
 
 
+class _Sent(NamedTuple):
+    """How far a log was sent: its length at the server, and where that is in the log here.
+
+    They differ once output was cut here before it could be sent: a mark took its place.
+    """
+
+    there: int = 0
+    here: int = 0
+
+    def moved(self, there: int) -> "_Sent":
+        """The place that belongs to another length at the server."""
+        return _Sent(there, max(0, self.here + there - self.there))
+
+
+class _Piece(NamedTuple):
+    """A piece to send, and what was sent if the server takes all of it."""
+
+    item: LogItem
+    then: _Sent
+
+
 class LogShipper:
     """A thread for runs that go on, and `flush` for those that have ended."""
 
@@ -38,7 +59,7 @@ class LogShipper:
         self._way = way
         self._data = data
         self._running: Callable[[], Collection[str]] = lambda: ()
-        self._sent: dict[tuple[str, Stream], int] = {}
+        self._sent: dict[tuple[str, Stream], _Sent] = {}
         self._refused: set[str] = set()
         self._lock = threading.Lock()
         self._poke = threading.Event()
@@ -75,7 +96,7 @@ class LogShipper:
         directory = self._directory(run_id)
         if directory is None:
             return
-        sent = [self._sent.pop((run_id, stream), 0) for stream in STREAMS]
+        sent = [self._sent.pop((run_id, stream), _Sent()).here for stream in STREAMS]
         if sent == [log_files.size(log_files.path(directory, stream)) for stream in STREAMS]:
             shutil.rmtree(directory, ignore_errors=True)
 
@@ -112,48 +133,56 @@ class LogShipper:
             if not pieces:
                 return False
             try:
-                answers = self._way.send_logs(pieces)
+                answers = self._way.send_logs([piece.item for piece in pieces])
             except errors.Unavailable:
                 raise
             except errors.HeadwayError as error:
                 log.warning("output is refused: %s", error)
-                self._refused.update(piece.lease_id for piece in pieces)
+                self._refused.update(piece.item.lease_id for piece in pieces)
                 return True
             goes_on = [self._take(*pair) for pair in zip(pieces, answers, strict=True)]
             return any(goes_on)
 
-    def _take(self, piece: LogItem, answer: ItemAnswer) -> bool:
+    def _take(self, piece: _Piece, answer: ItemAnswer) -> bool:
         """Whether to go on: not when the server cannot write just now."""
+        item = piece.item
         if answer.size is not None:  # also when a server has less than was sent to another one
-            self._sent[piece.lease_id, piece.stream] = answer.size
+            before = self._sent.get((item.lease_id, item.stream), _Sent())
+            taken = answer.size == piece.then.there
+            self._sent[item.lease_id, item.stream] = (
+                piece.then if taken else before.moved(answer.size)
+            )
             return True
-        log.warning("output of run %s is not taken: %s", piece.lease_id, answer.detail)
+        log.warning("output of run %s is not taken: %s", item.lease_id, answer.detail)
         if answer.code == errors.Unavailable.code:
             return False
-        self._refused.add(piece.lease_id)
+        self._refused.add(item.lease_id)
         return True
 
-    def _read(self, run_id: str, path: Path, offset: int, size: int) -> bytes:
+    def _read(self, run_id: str, path: Path, offset: int, size: int) -> log_files.Piece:
         """A log that cannot be read must not keep back its run's outcome, nor other logs."""
         try:
             return log_files.read_from(path, offset, size)
         except OSError as error:
             log.warning("output of run %s cannot be read: %s", run_id, error)
             self._refused.add(run_id)
-            return b""
+            return log_files.Piece(b"", offset)
 
-    def _pieces(self, run_ids: Collection[str]) -> Iterator[LogItem]:
+    def _pieces(self, run_ids: Collection[str]) -> Iterator[_Piece]:
         room = MOST_PER_CALL
         for run_id in run_ids:
             directory = self._directory(run_id)
             if directory is None or run_id in self._refused:
                 continue
             for stream in STREAMS:
-                offset = self._sent.get((run_id, stream), 0)
+                sent = self._sent.get((run_id, stream), _Sent())
                 size = min(MOST_PER_PIECE, room)
-                data = self._read(run_id, log_files.path(directory, stream), offset, size)
-                if data:
-                    room -= len(data)
-                    yield LogItem(lease_id=run_id, stream=stream, offset=offset, data=data)
+                found = self._read(run_id, log_files.path(directory, stream), sent.here, size)
+                if found.data:
+                    room -= len(found.data)
+                    item = LogItem(
+                        lease_id=run_id, stream=stream, offset=sent.there, data=found.data
+                    )
+                    yield _Piece(item, _Sent(sent.there + len(found.data), found.end))
                 if room <= 0:
                     return

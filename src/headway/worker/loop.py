@@ -16,6 +16,7 @@ from headway.domain.runs import Outcome
 from headway.scheduler.dispatch import MOST_PER_CLAIM
 from headway.scheduler.leases import Denied
 from headway.scheduler.start import Started
+from headway.storage.log_parts import OutputBound
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls
@@ -46,6 +47,7 @@ class Worker:
         *,
         slots: int,
         data: Path,
+        bound: OutputBound | None = None,
         prepares: Mapping[str, Prepare] | None = None,
         shipper: LogShipper | None = None,
     ) -> None:
@@ -53,6 +55,7 @@ class Worker:
         self.executor = executor
         self._transport = transport
         self._data = data
+        self.bound = bound or OutputBound()
         self._unprepared = dict(prepares or {})
         self._preparing = threading.Lock()
         self._chance = random.Random()
@@ -216,7 +219,7 @@ class Worker:
             data=self._data,
             deadline=asked + ttl_s - margin(ttl_s),
         )
-        ctx = JobContext(work)
+        ctx = JobContext(work, self.bound)
         held = self._keeper.hold(lease_id, ttl_s, asked, ctx)
         if self._shipper is not None:
             self._shipper.wake()

@@ -8,16 +8,15 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, TextIO
+from typing import Any, BinaryIO, Literal, TextIO
 
 from headway.storage import log_files
+from headway.storage.log_parts import LogFile, OutputBound
 
 Stream = Literal["stdout", "stderr"]
 STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-
-_log = logging.getLogger("headway.worker")
 
 _current: contextvars.ContextVar["RunLog | None"] = contextvars.ContextVar("run_log", default=None)
 
@@ -25,10 +24,11 @@ _current: contextvars.ContextVar["RunLog | None"] = contextvars.ContextVar("run_
 class RunLog:
     """`stdout.log` and `stderr.log` of one run, opened when something is written."""
 
-    __slots__ = ("_closed", "_directory", "_files", "_lock")
+    __slots__ = ("_bound", "_closed", "_directory", "_files", "_lock")
 
-    def __init__(self, directory: Callable[[], Path]) -> None:
+    def __init__(self, directory: Callable[[], Path], bound: OutputBound) -> None:
         self._directory = directory
+        self._bound = bound
         self._files: dict[str, TextIO] | None = None
         self._lock = threading.Lock()
         self._closed = False
@@ -62,16 +62,15 @@ class RunLog:
 
     def _file(self, stream: Stream) -> TextIO:
         if self._files is None:
-            self._directory().mkdir(parents=True, exist_ok=True)
             self._files = {}
         if stream not in self._files:
+            path = log_files.path(self._directory(), stream)
             # Line buffering, and a character that has no bytes must not fail a print.
-            self._files[stream] = open(  # noqa: SIM115
-                log_files.path(self._directory(), stream),
-                "a",
-                buffering=1,
+            self._files[stream] = io.TextIOWrapper(
+                io.BufferedWriter(_Raw(LogFile(path, self._bound))),
                 encoding="utf-8",
                 errors="backslashreplace",
+                line_buffering=True,
             )
         return self._files[stream]
 
@@ -82,10 +81,23 @@ class RunLog:
                 both.callback(file.close)
 
 
-def append_to(directory: Path, stream: Stream) -> IO[bytes]:
-    """A log file for a child process to write to directly."""
-    directory.mkdir(parents=True, exist_ok=True)
-    return open(log_files.path(directory, stream), "ab", buffering=0)
+class _Raw(io.RawIOBase):
+    """A log file as Python's own layers write to it."""
+
+    def __init__(self, file: LogFile) -> None:
+        self._file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._file.write(bytes(data))
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            self._file.close()
 
 
 def route(log: RunLog | None) -> None:
@@ -94,12 +106,9 @@ def route(log: RunLog | None) -> None:
 
 
 def leave(log: RunLog) -> None:
-    """The run is over: prints are nobody's, and a full disk costs its last words, no more."""
+    """The run is over: what is printed from here on belongs to no run."""
     _current.set(None)
-    try:
-        log.close()
-    except OSError as error:
-        _log.warning("the last output of a run could not be written: %s", error)
+    log.close()
 
 
 def capture() -> None:

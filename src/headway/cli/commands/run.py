@@ -90,9 +90,15 @@ def _worker(session: "Session", number: int) -> Iterator[None]:
     assert isinstance(transport, ClientTransport)
     scheduler = transport.scheduler
     me = worker_wiring.registration(session.settings, [], prefix="run", every_queue=True)
-    executors = worker_wiring.executors({}, 1, scheduler.workspace, scheduler.rules.largest_result)
+    executors = worker_wiring.executors(
+        {}, 1, scheduler.workspace, scheduler.rules.largest_result, scheduler.output
+    )
     worker = Worker(
-        LocalTransport(scheduler, me, only_job=number), executors, slots=1, data=scheduler.data
+        LocalTransport(scheduler, me, only_job=number),
+        executors,
+        slots=1,
+        data=scheduler.data,
+        bound=scheduler.output,
     )
     # A server that crashed may have left a reservation that nobody else would end.
     recovery.recover(

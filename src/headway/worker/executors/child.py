@@ -34,6 +34,10 @@ class _ChildContext(JobContext):
         if (newest := self.take_progress()) is not None:
             self._outbox.send(messages.Advanced(newest.fraction, newest.message))
 
+    def log(self, text: str) -> None:
+        """Through the worker, which keeps the bound of the log files."""
+        sys.stdout.write(f"{text}\n")
+
 
 class _Outbox:
     """The pipe to the worker; whole lines, from any thread."""

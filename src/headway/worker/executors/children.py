@@ -1,6 +1,6 @@
 """A run that lives in a process group of its own: from its start to the end of its last member."""
 
-import os
+import contextlib
 import signal
 import subprocess
 import threading
@@ -8,9 +8,11 @@ from collections.abc import Callable
 from typing import Literal
 
 from headway.domain.runs import Outcome
+from headway.storage.log_parts import OutputBound
 from headway.worker import process_groups
 from headway.worker.context import Work
 from headway.worker.executors import calls
+from headway.worker.executors.child_output import ChildOutput
 from headway.worker.executors.interface import Done
 from headway.worker.executors.settling import Settlement
 from headway.worker.executors.timers import Timer, Timers
@@ -33,10 +35,17 @@ class NotStarted(Exception):
 class Nursery:
     """What all children of a worker share."""
 
-    def __init__(self, guard: Guard, timers: Timers | None = None, grace: float = GRACE_S) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        timers: Timers | None = None,
+        grace: float = GRACE_S,
+        bound: OutputBound | None = None,
+    ) -> None:
         self.guard = guard
         self.timers = timers or Timers()
         self.grace = grace
+        self.bound = bound or OutputBound()
 
 
 class ChildRun:
@@ -48,7 +57,7 @@ class ChildRun:
         work: Work,
         done: Done,
         *,
-        spawn: Callable[[], "subprocess.Popen[bytes]"],
+        spawn: Callable[[ChildOutput], "subprocess.Popen[bytes]"],
         judge: Callable[[int], Outcome],
     ) -> None:
         self._nursery = nursery
@@ -90,12 +99,15 @@ class ChildRun:
         if self._ending is not None:
             return calls.stopped()
         self._nursery.guard.start()
-        process = self._spawn()
-        try:
-            self._adopt(process.pid)
-            _wait_without_reaping(process)
-        finally:
-            returncode = self._bury(process)
+        with contextlib.closing(ChildOutput(self._work.log_dir, self._nursery.bound)) as output:
+            process = self._spawn(output)
+            output.let_go()
+            try:
+                self._adopt(process.pid)
+                output.keep_until_exit(process)
+            finally:
+                returncode = self._bury(process)
+                output.keep_rest()
         return self._conclude(returncode)
 
     def _adopt(self, pid: int) -> None:
@@ -175,10 +187,3 @@ def run_marks(work: Work) -> dict[str, str]:
         process_groups.RUN_MARK: work.run_id,
         "HEADWAY_ATTEMPT": str(work.attempt),
     }
-
-
-def _wait_without_reaping(process: "subprocess.Popen[bytes]") -> None:
-    if hasattr(os, "waitid"):
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    else:
-        process.wait()

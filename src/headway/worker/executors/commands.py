@@ -11,9 +11,9 @@ from typing import IO
 from headway.domain.errors import HeadwayError, InvalidParams
 from headway.domain.handlers import CommandParams
 from headway.domain.runs import Outcome, RunStatus
-from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls
+from headway.worker.executors.child_output import ChildOutput
 from headway.worker.executors.children import (
     ChildRun,
     NotStarted,
@@ -41,7 +41,11 @@ class CommandExecutor:
     def start(self, work: Work, ctx: JobContext, done: Done) -> Running:
         """Start the command in a process group of its own."""
         return ChildRun(
-            self._nursery, work, done, spawn=lambda: _spawn(work, self._resolve), judge=_judge
+            self._nursery,
+            work,
+            done,
+            spawn=lambda output: _spawn(work, self._resolve, output),
+            judge=_judge,
         )
 
 
@@ -51,7 +55,7 @@ def _judge(returncode: int) -> Outcome:
     return calls.failed(ending_of(returncode), exit_code_of(returncode))
 
 
-def _spawn(work: Work, resolve: Resolve) -> "subprocess.Popen[bytes]":
+def _spawn(work: Work, resolve: Resolve, output: ChildOutput) -> "subprocess.Popen[bytes]":
     try:
         params = CommandParams.check(work.params)
     except InvalidParams as error:
@@ -59,19 +63,15 @@ def _spawn(work: Work, resolve: Resolve) -> "subprocess.Popen[bytes]":
     if not params.argv:
         raise NotStarted(calls.failed("missing child args", 1))
     folder = _folder(params.cwd or ".", resolve)
-    with (
-        run_logs.append_to(work.log_dir, "stdout") as stdout,
-        run_logs.append_to(work.log_dir, "stderr") as stderr,
-        _input(params.stdin) as stdin,
-    ):
+    with _input(params.stdin) as stdin:
         try:
             return subprocess.Popen(
                 params.argv,
                 cwd=folder,
                 env=_environment(work, params.env or {}),
                 stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
+                stdout=output.stdout,
+                stderr=output.stderr,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:

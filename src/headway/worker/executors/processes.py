@@ -11,9 +11,9 @@ import msgspec
 
 from headway.domain.handlers import Function, Handler
 from headway.domain.runs import Outcome
-from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls, messages
+from headway.worker.executors.child_output import ChildOutput
 from headway.worker.executors.children import (
     ChildRun,
     NotStarted,
@@ -46,8 +46,8 @@ class ProcessExecutor:
         """Start a Python process for the run."""
         talk = _Conversation(ctx)
 
-        def spawn() -> "subprocess.Popen[bytes]":
-            return talk.spawn(work, self._request(work))
+        def spawn(output: ChildOutput) -> "subprocess.Popen[bytes]":
+            return talk.spawn(work, self._request(work), output)
 
         return ChildRun(self._nursery, work, done, spawn=spawn, judge=talk.conclude)
 
@@ -78,12 +78,14 @@ class _Conversation:
         self._outcome: Outcome | None = None
         self._thread: threading.Thread | None = None
 
-    def spawn(self, work: Work, request: messages.Request) -> "subprocess.Popen[bytes]":
+    def spawn(
+        self, work: Work, request: messages.Request, output: ChildOutput
+    ) -> "subprocess.Popen[bytes]":
         """Start the child and begin to talk to it."""
         inbox, self._to_child = os.pipe()
         from_child, outbox = os.pipe()
         try:
-            process = _start_python(work, inbox, outbox)
+            process = _start_python(work, inbox, outbox, output)
         except OSError as error:
             os.close(self._to_child)
             os.close(from_child)
@@ -145,20 +147,18 @@ class _Conversation:
             self._to_child = -1
 
 
-def _start_python(work: Work, inbox: int, outbox: int) -> "subprocess.Popen[bytes]":
-    with (
-        run_logs.append_to(work.log_dir, "stdout") as stdout,
-        run_logs.append_to(work.log_dir, "stderr") as stderr,
-    ):
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", CHILD, str(inbox), str(outbox)],
-            env=os.environ | run_marks(work),
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
-            pass_fds=(inbox, outbox),
-            start_new_session=True,
-        )
+def _start_python(
+    work: Work, inbox: int, outbox: int, output: ChildOutput
+) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", CHILD, str(inbox), str(outbox)],
+        env=os.environ | run_marks(work),
+        stdin=subprocess.DEVNULL,
+        stdout=output.stdout,
+        stderr=output.stderr,
+        pass_fds=(inbox, outbox),
+        start_new_session=True,
+    )
 
 
 def _place_of(function: Function) -> tuple[str, str | None]:
