@@ -7,6 +7,8 @@ import pytest
 from tests.helpers import WORKER, MovableClock, claim, finish, job, run_next, submit
 from tests.servers import wait_for
 
+from headway.domain import moments
+from headway.domain.requests import JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.schedule_requests import ScheduleRequest
 from headway.domain.states import JobStatus
@@ -16,10 +18,12 @@ from headway.scheduler import (
     direct,
     leases,
     limit_control,
+    queue_control,
     schedules,
     templates,
     timekeeper,
 )
+from headway.scheduler.clock_steps import Step
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
 from headway.scheduler.timekeeper import Timekeeper
@@ -33,11 +37,18 @@ DAY_S = 24 * 3600.0
 
 def step(scheduler: Scheduler, clock: MovableClock, seconds: float) -> datetime:
     """Set the clock, and let what is due happen as the timekeeper does; answers the new time."""
-    watch = clock_steps.ClockWatch(clock, passed=lambda: 0.0)
+    watch = watching(clock)
     now = clock.move(seconds)
-    clock_steps.mend(scheduler, watch.step_s())
+    found = watch.step()
+    assert found is not None
+    clock_steps.mend(scheduler, found)
     timekeeper.run_due(scheduler, now)
     return now
+
+
+def watching(clock: MovableClock) -> clock_steps.ClockWatch:
+    """A watch by which no time passes."""
+    return clock_steps.ClockWatch(clock, ran=lambda: 0.0, passed=lambda: 0.0)
 
 
 def expires_at(scheduler: Scheduler, started: Started) -> datetime:
@@ -47,13 +58,20 @@ def expires_at(scheduler: Scheduler, started: Started) -> datetime:
 
 
 def test_a_clock_that_goes_as_time_passes_was_not_set(clock: MovableClock) -> None:
-    passed = iter([0.0, 5.0, 5.0, 5.0])
-    watch = clock_steps.ClockWatch(clock, passed=lambda: next(passed))
+    ran, passed = iter([0.0, 5.0, 5.0, 5.0]), iter([0.0, 5.0, 5.0, 5.0])
+    watch = clock_steps.ClockWatch(clock, ran=lambda: next(ran), passed=lambda: next(passed))
     clock.move(5.4)
-    assert watch.step_s() == 0
+    assert watch.step() is None
     clock.move(-3600)
-    assert watch.step_s() == -3600
-    assert watch.step_s() == 0
+    assert watch.step() == Step(by_s=-3600, set_by_s=-3600)
+    assert watch.step() is None
+
+
+def test_a_machine_that_was_suspended_has_a_clock_that_was_not_set(clock: MovableClock) -> None:
+    passed = iter([0.0, DAY_S])
+    watch = clock_steps.ClockWatch(clock, ran=lambda: 0.0, passed=lambda: next(passed))
+    clock.move(DAY_S)
+    assert watch.step() == Step(by_s=DAY_S, set_by_s=0, within_s=DAY_S)
 
 
 def test_a_lease_whose_worker_lives_outlasts_a_clock_that_is_set_forward(
@@ -75,7 +93,7 @@ def test_two_servers_that_see_one_step_move_a_time_out_once(
     submit(scheduler, timeout_s=20)
     (started,) = claim(scheduler)
     step(scheduler, clock, DAY_S)
-    clock_steps.mend(scheduler, DAY_S)
+    clock_steps.mend(scheduler, Step(by_s=DAY_S, set_by_s=DAY_S))
     assert expires_at(scheduler, started) == clock.now() + timedelta(seconds=20)
 
 
@@ -149,6 +167,110 @@ def test_retries_and_rates_of_the_time_to_come_wait_no_longer_than_meant(
     assert [one.number for one in claim(scheduler)] == [2]
 
 
+HOUR_S = 3600.0
+
+
+def waits_s(scheduler: Scheduler, number: int) -> float:
+    """How long a job waits for its time; what it says of it must be that time."""
+    shown = job(scheduler, number)
+    assert shown.scheduled_for is not None
+    assert shown.wait_reason is not None
+    assert shown.wait_reason.detail == f"scheduled for {moments.show(shown.scheduled_for)}"
+    return (shown.scheduled_for - scheduler.clock.now()).total_seconds()
+
+
+@pytest.mark.parametrize("set_by_s", [-HOUR_S, -HOUR_S / 2, HOUR_S])
+def test_a_delayed_job_waits_as_long_as_was_meant(
+    scheduler: Scheduler, clock: MovableClock, set_by_s: float
+) -> None:
+    submit(scheduler, delay_s=2 * HOUR_S)
+    clock.move(HOUR_S)
+    submit(scheduler, delay_s=HOUR_S / 2)
+    clock.move(60)
+    step(scheduler, clock, set_by_s)
+    assert [waits_s(scheduler, number) for number in (1, 2)] == [HOUR_S - 60, HOUR_S / 2 - 60]
+    clock.move(HOUR_S / 2 - 60)
+    timekeeper.run_due(scheduler, clock.now())
+    assert [one.number for one in claim(scheduler, 2)] == [2]
+
+
+def test_a_clock_that_is_set_there_and_back_leaves_delays_as_they_were(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, delay_s=2 * DAY_S)
+    clock.move(60)
+    for set_by_s in (DAY_S, -DAY_S):
+        step(scheduler, clock, set_by_s)
+    assert waits_s(scheduler, 1) == 2 * DAY_S - 60
+
+
+def test_a_named_moment_stays_what_it_was(scheduler: Scheduler, clock: MovableClock) -> None:
+    moment = NOON + timedelta(hours=2)
+    submit(scheduler, scheduled_for=moment.isoformat())
+    submit(scheduler, delay_s=60)
+    patch = JobPatch(scheduled_for=moment)
+    scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, 2, patch))
+    step(scheduler, clock, -HOUR_S)
+    assert [job(scheduler, number).scheduled_for for number in (1, 2)] == [moment, moment]
+
+
+def test_other_changes_leave_a_delay_a_delay(scheduler: Scheduler, clock: MovableClock) -> None:
+    submit(scheduler, delay_s=60)
+    patch = JobPatch(priority=5)
+    scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, 1, patch))
+    step(scheduler, clock, -HOUR_S)
+    assert waits_s(scheduler, 1) == 60
+
+
+def test_the_wait_goes_on_while_the_machine_is_suspended(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, delay_s=2 * HOUR_S)
+    clock.move(HOUR_S)
+    clock_steps.mend(scheduler, Step(by_s=HOUR_S, set_by_s=0, within_s=HOUR_S))
+    assert waits_s(scheduler, 1) == HOUR_S
+
+
+def test_two_servers_that_see_one_step_move_a_delay_once(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, delay_s=2 * HOUR_S)
+    step(scheduler, clock, -HOUR_S)
+    clock_steps.mend(scheduler, Step(by_s=-HOUR_S, set_by_s=-HOUR_S))
+    assert waits_s(scheduler, 1) == 2 * HOUR_S
+
+
+def test_a_delay_that_was_given_by_the_new_clock_is_not_moved(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, delay_s=60)
+    clock.move(-HOUR_S)
+    submit(scheduler, delay_s=60)
+    clock.move(2)
+    clock_steps.mend(scheduler, Step(by_s=-HOUR_S, set_by_s=-HOUR_S, within_s=3))
+    assert [waits_s(scheduler, number) for number in (1, 2)] == [58, 58]
+
+
+@pytest.mark.parametrize(("every", "waits"), [("15m", 10), ("1d", 24 * 60 - 5)])
+def test_a_new_interval_waits_as_long_as_was_meant(
+    scheduler: Scheduler, clock: MovableClock, every: str, waits: float
+) -> None:
+    request = TemplateRequest(name="story", job_type="write")
+    scheduler.store.write(lambda tx: templates.create(scheduler, tx, request, by_admin=True))
+    schedule = ScheduleRequest(template="story", every=every)
+    made = scheduler.store.write(lambda tx: schedules.create(scheduler, tx, schedule))
+    clock.move(minutes=5)
+    now = step(scheduler, clock, -HOUR_S)
+    shown = scheduler.store.read(lambda tx: schedules.get(tx, made.schedule_id))
+    assert shown.next_trigger_at == now + timedelta(minutes=waits)
+    for _ in range(3):
+        clock_steps.mend(scheduler, Step(by_s=-HOUR_S, set_by_s=-HOUR_S))
+    assert scheduler.store.read(lambda tx: schedules.get(tx, made.schedule_id)) == shown
+    clock.move(minutes=waits)
+    timekeeper.run_due(scheduler, now)
+    assert fire_times(scheduler) == [shown.next_trigger_at]
+
+
 def test_no_run_took_less_than_no_time(scheduler: Scheduler, clock: MovableClock) -> None:
     submit(scheduler)
     (started,) = claim(scheduler)
@@ -161,10 +283,14 @@ def test_no_run_took_less_than_no_time(scheduler: Scheduler, clock: MovableClock
 def test_a_clock_set_back_while_nothing_ran_is_noticed_at_the_start(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
-    assert clock_steps.step_while_away(scheduler) == 0
+    assert clock_steps.step_while_away(scheduler) is None
     submit(scheduler)
     clock.move(-DAY_S)
-    assert clock_steps.step_while_away(scheduler) == -DAY_S
+    found = clock_steps.step_while_away(scheduler)
+    assert found == Step(by_s=-DAY_S, set_by_s=-DAY_S)
+    clock_steps.mend(scheduler, found)
+    clock.move(3600)
+    assert clock_steps.step_while_away(scheduler) is None, "seen again by the next server"
 
 
 @pytest.fixture
@@ -191,10 +317,10 @@ def test_nothing_is_judged_by_a_clock_that_was_set_since_the_last_look(
 ) -> None:
     submit(scheduler)
     (started,) = claim(scheduler, worker_id=WORKER)
-    watch = clock_steps.ClockWatch(clock, passed=lambda: 0.0)
+    watch = watching(clock)
     clock.move(DAY_S)
     timekeeper.run_due(scheduler, clock.now(), watch.trusts)
     assert job(scheduler, started.number).status is JobStatus.RUNNING
-    assert watch.step_s() == DAY_S
+    assert watch.step() == Step(by_s=DAY_S, set_by_s=DAY_S)
     timekeeper.run_due(scheduler, clock.now(), watch.trusts)
     assert job(scheduler, started.number).status is JobStatus.TIMEOUT

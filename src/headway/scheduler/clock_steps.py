@@ -1,22 +1,30 @@
 """The clock was set: what was measured against the old time is put right.
 
-Leases, claims and the reserved slot get one fresh term before anybody judges them, and schedules
-look again for their next fire. Running it twice, or on two servers at once, does no harm.
+Leases, claims and the reserved slot get one fresh term before anybody judges them, delays last as
+long as they were meant to, and schedules look again for their next fire. Running it twice, or on
+two servers at once, does no harm.
 """
 
 import logging
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
+from typing import NamedTuple
 
+import msgspec
+
+from headway.clock import passed_s
 from headway.domain.reservations import EXPIRES_AFTER_S
 from headway.domain.webhooks import RETRY_DELAYS_S
-from headway.scheduler import trigger
+from headway.scheduler import settle, trigger
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec
+from headway.storage.events import Chronicle
 from headway.storage.store import Clock
 from headway.storage.transaction import DELIVERIES, DUE, READY, Transaction
+
+BATCH = 1000
 
 SMALLEST_S = 1.0
 """Less than this is a clock that is kept right, not one that was set."""
@@ -27,68 +35,150 @@ SAME_STEP_MS = 60_000
 log = logging.getLogger("headway.clock")
 
 
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """By how much the clock was set."""
+
+    by_s: float
+    """Against the time in which the machine ran: to have been suspended looks like a step."""
+
+    set_by_s: float
+    """Against the time that passed, suspended or not."""
+
+    within_s: float = 0.0
+    """How long ago the last look was: the clock was set at some moment since then."""
+
+
+class _Look(NamedTuple):
+    """What the clocks said at a moment."""
+
+    moment: float
+    ran: float
+    passed: float
+
+
 class ClockWatch:
     """Tells when the clock was set: it then moved otherwise than time passed."""
 
-    def __init__(self, clock: Clock, passed: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        ran: Callable[[], float] = time.monotonic,
+        passed: Callable[[], float] = passed_s,
+    ) -> None:
         self._clock = clock
+        self._ran = ran
         self._passed = passed
         self._last = self._look()
 
-    def step_s(self) -> float:
-        """By how many seconds the clock was set since the last look; 0 if it was not."""
+    def step(self) -> Step | None:
+        """By how much the clock was set since the last look, if it was."""
         before, self._last = self._last, self._look()
-        step_s = (self._last[0] - before[0]) - (self._last[1] - before[1])
-        return step_s if abs(step_s) >= SMALLEST_S else 0.0
+        moved_s = self._last.moment - before.moment
+        by_s = moved_s - (self._last.ran - before.ran)
+        within_s = self._last.passed - before.passed
+        if abs(by_s) < SMALLEST_S:
+            return None
+        return Step(by_s=by_s, set_by_s=_noticeable(moved_s - within_s), within_s=within_s)
 
     def trusts(self, moment: datetime) -> bool:
         """Whether this is the time by the clock as it was at the last look."""
-        expected = self._last[0] + self._passed() - self._last[1]
+        expected = self._last.moment + self._ran() - self._last.ran
         return abs(moment.timestamp() - expected) < SMALLEST_S
 
-    def _look(self) -> tuple[float, float]:
-        return self._clock.now().timestamp(), self._passed()
+    def _look(self) -> _Look:
+        return _Look(self._clock.now().timestamp(), self._ran(), self._passed())
 
 
-def step_while_away(scheduler: Scheduler) -> float:
+def _noticeable(seconds: float) -> float:
+    return seconds if abs(seconds) >= SMALLEST_S else 0.0
+
+
+def step_while_away(scheduler: Scheduler) -> Step | None:
     """By how much the clock was set back while nothing ran, as far as the history tells."""
-    row = scheduler.store.read(lambda tx: tx.row("last_event"))
-    ahead_s = 0.0 if row is None else row["at"] / 1000 - scheduler.clock.now().timestamp()
-    return -ahead_s if ahead_s >= SMALLEST_S else 0.0
+    last = scheduler.store.read(_last_known_time)
+    ahead_s = 0.0 if last is None else last / 1000 - scheduler.clock.now().timestamp()
+    return Step(by_s=-ahead_s, set_by_s=-ahead_s) if ahead_s >= SMALLEST_S else None
 
 
-def mend(scheduler: Scheduler, step_s: float) -> None:
+def _last_known_time(tx: Transaction) -> int | None:
+    """When the last thing happened, or when the clock was set if nothing has happened since."""
+    row = tx.row("last_event")
+    seen = _last_step(tx)
+    if row is None:
+        return None
+    return int(seen.at if row["seq"] <= seen.seq else row["at"])
+
+
+def mend(scheduler: Scheduler, step: Step) -> None:
     """Put right what a step of the clock would spoil."""
-    direction = "forward" if step_s > 0 else "back"
+    direction = "forward" if step.by_s > 0 else "back"
     log.warning(
-        "the clock was set %s by %.0f s; leases are renewed and schedules recomputed",
+        "the clock was set %s by %.0f s; leases are renewed, delays last as long as before, and"
+        " schedules are recomputed",
         direction,
-        abs(step_s),
+        abs(step.by_s),
     )
-    scheduler.store.write(lambda tx: _renew(scheduler, tx, int(step_s * 1000)))
-    after: str | None = ""
-    while after is not None:
-        after = scheduler.store.write(partial(trigger.look_again, after=after))
+    set_by = scheduler.store.write(partial(_renew, scheduler, step))
+    number: int | None = 0
+    while number is not None:
+        number = scheduler.store.write(partial(_tell_delays, scheduler, after=number))
+    schedule: str | None = ""
+    while schedule is not None:
+        schedule = scheduler.store.write(partial(trigger.look_again, set_by=set_by, after=schedule))
 
 
-def _renew(scheduler: Scheduler, tx: Transaction, step_ms: int) -> None:
+def _renew(scheduler: Scheduler, step: Step, tx: Transaction) -> timedelta:
+    """Give fresh terms, and move what must move once; returns by how much the clock was set."""
     now = tx.now_ms
-    shift = 0 if _is_known(tx, step_ms) else step_ms
-    tx.do("renew_every_lease", now=now, shift=shift)
+    is_known = _is_known(tx, int(step.by_s * 1000))
+    set_by = timedelta() if is_known else timedelta(seconds=step.set_by_s)
+    tx.do("renew_every_lease", now=now, shift=0 if is_known else int(step.by_s * 1000))
     tx.do("renew_every_claim", until=now + int(scheduler.rules.claim_ttl_s * 1000))
     tx.do("renew_every_reservation", until=now + int(EXPIRES_AFTER_S * 1000))
-    tx.do("bring_back_retries", now=now)
+    if set_by:
+        looked = now - int(step.within_s * 1000)
+        tx.do("move_delays", shift=_millis(set_by), looked=looked, now=now)
     tx.do("bring_back_deliveries", latest=now + int(max(RETRY_DELAYS_S) * 1000))
     tx.do("forget_later_rate_uses", now=now)
     tx.wake(READY, DUE, DELIVERIES)
+    return set_by
+
+
+def _millis(span: timedelta) -> int:
+    return round(span / timedelta(milliseconds=1))
+
+
+def _tell_delays(scheduler: Scheduler, tx: Transaction, after: int) -> int | None:
+    """Say anew until when delayed jobs wait; returns after which number to go on, if at all."""
+    rows = tx.rows("delayed_jobs", after=after, count=BATCH)
+    numbers = [row["number"] for row in rows]
+    if numbers:
+        chronicle = Chronicle(tx)
+        settle.settle(scheduler, tx, chronicle, admit=numbers)
+        chronicle.write()
+    return numbers[-1] if len(numbers) == BATCH else None
+
+
+class _Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """The last step that any server saw, with the number of the last event before it."""
+
+    at: int = 0
+    step_ms: int = 0
+    seq: int = 0
+
+
+def _last_step(tx: Transaction) -> _Seen:
+    row = tx.row("fact", name=STEP)
+    return msgspec.convert(codec.load(row["value"]), _Seen) if row else _Seen()
 
 
 def _is_known(tx: Transaction, step_ms: int) -> bool:
-    """Whether another server has seen this step: time-outs must be moved only once."""
-    row = tx.row("fact", name=STEP)
-    seen = codec.load(row["value"]) if row else {"at": 0, "step_ms": 0}
-    same = abs(seen["at"] - tx.now_ms) < SAME_STEP_MS
-    if same and abs(seen["step_ms"] - step_ms) < SMALLEST_S * 1000:
+    """Whether another server has seen this step: what moves with it must be moved only once."""
+    seen = _last_step(tx)
+    same = abs(seen.at - tx.now_ms) < SAME_STEP_MS
+    if same and abs(seen.step_ms - step_ms) < SMALLEST_S * 1000:
         return True
-    tx.do("put_fact", name=STEP, value=codec.dump({"at": tx.now_ms, "step_ms": step_ms}))
+    last = tx.row("last_event")
+    now = _Seen(at=tx.now_ms, step_ms=step_ms, seq=last["seq"] if last else 0)
+    tx.do("put_fact", name=STEP, value=codec.dump(msgspec.structs.asdict(now)))
     return False

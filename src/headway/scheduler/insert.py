@@ -28,6 +28,8 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
     terms: Terms
     scheduled_for: int | None
     chain: int
+    delayed: bool = False
+    """Whether it waits for a span of time, and not for a moment that was named."""
     retry_of: int | None = None
     attempt: int = 0
     generation: int = 1
@@ -133,6 +135,7 @@ def _row(tx: Transaction, job: NewJob, closed: Closed | None, open_deps: int) ->
         terms=codec.dump_terms(job.terms),
         status=status.value,
         due_at=job.scheduled_for if late else None,
+        delayed=int(job.delayed),
         open_deps=open_deps,
         gated=int(job.gated),
         approval=_approval(job),

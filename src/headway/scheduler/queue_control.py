@@ -46,7 +46,7 @@ def _changed(
 ) -> dict[str, Any]:
     row: dict[str, Any] = {
         name: getattr(record, name)
-        for name in ("number", "payload_id", "priority", "position", "scheduled_for")
+        for name in ("number", "payload_id", "priority", "position", "scheduled_for", "delayed")
     }
     if patch.params is not _UNSET:
         row["payload_id"] = _new_payload(scheduler, tx, record, patch.params)
@@ -62,6 +62,7 @@ def _changed(
     if patch.scheduled_for is not _UNSET:
         requests.check_moment("scheduled_for", patch.scheduled_for)
         row["scheduled_for"] = moments.maybe_to_millis(patch.scheduled_for)
+        row["delayed"] = 0
     return row
 
 

@@ -32,6 +32,7 @@ def retry_job(
         position=allocation.position,
         terms=failed.terms,
         scheduled_for=moments.maybe_to_millis(moment),
+        delayed=moment is not None,
         chain=failed.chain,
         retry_of=failed.number,
         attempt=failed.attempt + 1,

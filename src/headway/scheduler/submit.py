@@ -333,6 +333,7 @@ def _new_job(
         position=allocation.position + step * POSITION_GAP,
         terms=terms,
         scheduled_for=moments.maybe_to_millis(start),
+        delayed=request.delay_s is not None,
         chain=plan.number,
         template_id=template.template_id if template else None,
         schedule_id=origin.schedule_id,

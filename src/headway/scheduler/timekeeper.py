@@ -89,12 +89,12 @@ class Timekeeper:
 
     def _notice_a_new_time(self) -> None:
         """Fires between the old time and a new one were missed, as if nothing had run meanwhile."""
-        step_s = self._watch.step_s()
+        step = self._watch.step()
         if not self._has_looked_back:
-            step_s = step_s or clock_steps.step_while_away(self._scheduler)
+            step = step or clock_steps.step_while_away(self._scheduler)
             self._has_looked_back = True
-        if step_s:
-            clock_steps.mend(self._scheduler, step_s)
+        if step is not None:
+            clock_steps.mend(self._scheduler, step)
             self._started_at = self._scheduler.clock.now()
 
 

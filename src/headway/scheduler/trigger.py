@@ -55,21 +55,30 @@ def fire_due(scheduler: Scheduler, tx: Transaction, started_at: datetime) -> int
     return len(due)
 
 
-def look_again(tx: Transaction, after: str) -> str | None:
+def look_again(tx: Transaction, set_by: timedelta, after: str) -> str | None:
     """The clock was set: no schedule waits longer than its timetable says.
 
-    Answers after which id the next call goes on, if at all. A time that has fired stays fired.
+    Returns after which id the next call goes on, if at all. A time that has fired stays fired.
     """
     found = schedules.ahead(tx, after, BATCH)
-    for schedule in found:
+    for one in found:
+        schedule = _made_by_now(one, set_by, tx.now)
         try:
             following = timetable(schedule).next_after(tx.now)
         except errors.HeadwayError:
             continue  # it is told when the schedule is due
-        if following != schedule.next_trigger_at:
-            moved = msgspec.structs.replace(schedule, next_trigger_at=following)
+        moved = msgspec.structs.replace(schedule, next_trigger_at=following)
+        if moved != one:
             schedules.update(tx, moved)
     return found[-1].schedule_id if len(found) == BATCH else None
+
+
+def _made_by_now(schedule: Schedule, set_by: timedelta, now: datetime) -> Schedule:
+    """The schedule as if it had been made by the new clock: `every` counts from then."""
+    if schedule.created_at <= now:
+        return schedule
+    made = min(schedule.created_at + set_by, now)
+    return msgspec.structs.replace(schedule, created_at=made)
 
 
 def trigger_now(scheduler: Scheduler, tx: Transaction, name: str, role: Role = Role.ADMIN) -> int:

@@ -91,6 +91,7 @@ class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
     exit_code: int | None
     phase: int
     blocked_by_json: str | None
+    delayed: int
 
     @property
     def blocked_by(self) -> tuple[Blocker, ...]:

@@ -1,8 +1,8 @@
 """One clock for all who share a database."""
 
-import time
 from datetime import UTC, datetime, timedelta
 
+from headway.clock import passed_s
 from headway.storage.store import Clock
 
 STEP = timedelta(milliseconds=250)
@@ -24,11 +24,11 @@ class SharedClock:
         if self._said is None:
             return self._own.now()
         moment, at = self._said
-        return moment + timedelta(seconds=time.monotonic() - at)
+        return moment + timedelta(seconds=passed_s() - at)
 
     def agree(self, theirs: datetime, took_s: float = 0.0) -> None:
         """The database has said what time it was at some moment while this took so long."""
         if self._said is None:
-            self._said = theirs.astimezone(UTC), time.monotonic() - took_s / 2
+            self._said = theirs.astimezone(UTC), passed_s() - took_s / 2
         elif took_s < STEP.total_seconds() and not timedelta() <= self.now() - theirs < STEP:
-            self._said = theirs.astimezone(UTC), time.monotonic()
+            self._said = theirs.astimezone(UTC), passed_s()

@@ -35,12 +35,12 @@ INSERT INTO jobs (
     number, job_id, lane_id, payload_id, status, priority, position, terms, due_at, scheduled_for, chain,
     retry_of, attempt, generation, template_id, schedule_id, fire_time, group_id, group_place, open_deps, gated,
     approval, wait_kind, wait_detail, waited_on, unique_key, idempotency_key, request_hash, dedup_key,
-    created_at, queued_at
+    created_at, queued_at, delayed
 ) SELECT
     number, job_id, lane_id, payload_id, status, priority, position, terms, due_at, scheduled_for, chain,
     retry_of, attempt, generation, template_id, schedule_id, fire_time, group_id, group_place, open_deps, gated,
     approval, wait_kind, wait_detail, waited_on, unique_key, idempotency_key, request_hash, dedup_key,
-    created_at, queued_at
+    created_at, queued_at, delayed
 FROM json_populate_recordset(CAST(NULL AS jobs), CAST(:rows AS json));
 
 -- name: insert_plain_jobs
@@ -98,7 +98,7 @@ AND abs(chain) <> (SELECT abs(chain) FROM jobs WHERE number = :number) LIMIT 1;
 -- name: change_job
 -- New params, priority, position or time of a job that waits.
 UPDATE jobs SET payload_id = :payload_id, priority = :priority, position = :position,
-    scheduled_for = :scheduled_for
+    scheduled_for = :scheduled_for, delayed = :delayed
 WHERE number = :number;
 
 -- name: admit_jobs
@@ -312,8 +312,12 @@ SELECT group_id FROM groups WHERE ended_at IS NULL AND NOT EXISTS (
 -- The clock was set: claims last one more term.
 UPDATE jobs SET claim_expires_at = :until WHERE claim_expires_at IS NOT NULL;
 
--- name: bring_back_retries
--- The clock was set back: retries that were made in the time to come wait as long as was meant.
-UPDATE jobs SET due_at = CAST(:now AS bigint) + due_at - created_at,
-    scheduled_for = CAST(:now AS bigint) + due_at - created_at
-WHERE due_at IS NOT NULL AND retry_of IS NOT NULL AND created_at > :now;
+-- name: move_delays
+-- The clock was set: jobs that wait for a span of time wait as long as was meant. One that was made since the last
+-- look may know the new time already.
+UPDATE jobs SET due_at = due_at + CAST(:shift AS bigint), scheduled_for = scheduled_for + CAST(:shift AS bigint)
+WHERE due_at IS NOT NULL AND delayed = 1 AND NOT created_at BETWEEN :looked AND :now;
+
+-- name: delayed_jobs
+-- Jobs that wait for a span of time, by number.
+SELECT number FROM jobs WHERE due_at IS NOT NULL AND delayed = 1 AND number > :after ORDER BY number LIMIT :count;

@@ -23,7 +23,7 @@ SELECT seq FROM events ORDER BY seq DESC LIMIT :count;
 
 -- name: last_event
 -- When the last thing happened.
-SELECT at FROM events ORDER BY seq DESC LIMIT 1;
+SELECT seq, at FROM events ORDER BY seq DESC LIMIT 1;
 
 -- name: event_writers
 -- Nobody: whatever has a number is there.
