@@ -3,13 +3,16 @@
 from typing import Any
 
 import pytest
-from tests.helpers import ask
+from tests.helpers import ask, job, submit
 
 from headway.api import groups, jobs
-from headway.domain import errors, plain_json
+from headway.domain import errors, plain_json, requests
 from headway.domain.group_requests import GroupRequest
 from headway.domain.requests import BatchJobRequest
+from headway.scheduler import limit_control
 from headway.scheduler.scheduler import Scheduler
+from headway.storage import codec
+from headway.storage.transaction import Transaction
 
 
 @pytest.fixture
@@ -57,3 +60,65 @@ def test_good_params_are_not_walked_in_a_transaction(
     monkeypatch.setattr(plain_json, "_is_suspicious", noted)
     ask(jobs.create_jobs, scheduler, body=jobs.Batch(jobs=[GOOD, GOOD]))
     assert walked == [False, False]
+
+
+@pytest.mark.usefixtures("no_transaction")
+def test_a_batch_that_names_too_much_never_reaches_a_transaction(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "MOST_NAMED", 9)
+    one = BatchJobRequest(job_type="work", after=(1, 2), tags=("a",), locks=("b",))
+    for operation, body in (
+        (jobs.create_jobs, jobs.Batch(jobs=[one, GOOD, one, one])),
+        (groups.create_group, GroupRequest(jobs=[one, one, one])),
+    ):
+        with pytest.raises(errors.InvalidRequest, match=r"name 12 other jobs, .* may name 9"):
+            ask(operation, scheduler, body=body)
+
+
+def test_what_a_batch_has_in_common_is_looked_up_once(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, "gpu", size=4, rate=None))
+    earlier = [submit(scheduler).number for _ in range(20)]
+    asked: list[list[str]] = []
+    rows = Transaction.rows
+
+    def noted(tx: Transaction, name: str, /, **params: Any) -> Any:
+        asked[-1].append(name)
+        return rows(tx, name, **params)
+
+    monkeypatch.setattr(Transaction, "rows", noted)
+    for count in (2, 20):
+        asked.append([])
+        batch = [
+            BatchJobRequest(
+                job_type="work",
+                after=(number,),
+                needs=(f"job:{number}",),
+                limits={"gpu": 1},
+                unique_key=f"{count}-{number}",
+            )
+            for number in earlier[:count]
+        ]
+        ask(jobs.create_jobs, scheduler, body=jobs.Batch(jobs=batch))
+        asked.append([])
+        again = ask(jobs.create_jobs, scheduler, body=jobs.Batch(jobs=batch))
+        assert len({one.number for one in again.jobs}) == count
+    assert asked[:2] == asked[2:]
+
+
+def test_params_are_written_as_json_once(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dumped: list[Any] = []
+    dump = codec.dump
+
+    def noted(value: Any) -> str:
+        dumped.append(value)
+        return dump(value)
+
+    monkeypatch.setattr(codec, "dump", noted)
+    made = ask(jobs.create_jobs, scheduler, body=jobs.Batch(jobs=[GOOD])).jobs[0]
+    assert GOOD.params not in dumped
+    assert job(scheduler, made.number).params == GOOD.params

@@ -29,7 +29,12 @@ LOCKS = ["holders", "free_locks", "leave_lines", "open_lines", "heads_of_line", 
 ADMIT = ["admit_jobs", "chain_links", "remove_watches"]
 WHY = ["waits_on", "consumers", "producers", "dependencies_of"]
 REWIND = ["downstream_chains", "chain_members", "reopen_dependencies", "rewind_job"]
-SUBMIT = ["jobs_by_idempotency_key", "active_jobs_by_unique_key", "job_numbers_by_id"]
+SUBMIT = [
+    "jobs_by_idempotency_key",
+    "active_jobs_by_unique_key",
+    "job_numbers_by_id",
+    "chains_of_jobs",
+]
 HOLD = ["hold_ready_jobs", "hold_jobs", "active_jobs_of_schedule", "leases_by_id"]
 TIME = ["next_due_job", "due_jobs", "next_lease_expiry", "next_claim_expiry", "next_due_schedule"]
 

@@ -48,7 +48,7 @@ class Mode(StrEnum):
     EXCLUSIVE = "exclusive"
 
 
-class After(msgspec.Struct, frozen=True, kw_only=True):
+class After(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A dependency on another job's retry chain."""
 
     job: str
@@ -94,7 +94,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Terms(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What was asked for and never changes after the submit."""
 
     after: tuple[After, ...] = ()
@@ -115,7 +115,7 @@ LONGEST_KEY = 2000
 """Bytes of what is looked up as a whole: no index of PostgreSQL takes much more."""
 
 
-class Lane(msgspec.Struct, frozen=True, kw_only=True):
+class Lane(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What jobs have in common that can start under the same conditions."""
 
     queue: str

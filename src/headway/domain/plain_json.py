@@ -17,6 +17,13 @@ DEEPEST = 100
 class Checked(dict[str, Any]):
     """An object in which nothing was found that JSON cannot say: it need not be walked again."""
 
+    __slots__ = ("text",)
+
+    def __init__(self, value: Mapping[str, Any], text: bytes | None = None) -> None:
+        super().__init__(value)
+        self.text = text
+        """The object as JSON, if it was written already."""
+
 
 def checked(value: Mapping[str, Any], field: str, largest: int) -> Checked:
     """The object, checked, and refused if it is larger than so many bytes.
@@ -34,7 +41,7 @@ def checked(value: Mapping[str, Any], field: str, largest: int) -> Checked:
         raise errors.TooLarge(field, len(text), largest)
     if text is None or _is_suspicious(value, text):
         refuse_nonsense(value, field)
-    return Checked(value)
+    return Checked(value, text)
 
 
 def _is_suspicious(value: Any, text: bytes) -> bool:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -39,9 +39,11 @@ URL = re.compile(rf"https?://[^\s/{_NEVER}][^\s{_NEVER}]{{0,1990}}")
 COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 LONGEST_TIME_S = 10 * 366 * 86400.0
 LARGEST_NUMBER = 2**31 - 1
+MOST_NAMED = 500_000
+"""So many other jobs, artifacts, locks and tags may be named in one request, by all its jobs."""
 
 
-class AfterRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AfterRequest(msgspec.Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """A dependency with its policy."""
 
     job: str | int
@@ -56,7 +58,12 @@ class LockRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class JobRequest(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+    msgspec.Struct,
+    frozen=True,
+    gc=False,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
 ):
     """The body of a submit. Everything that is left out comes from the template or the defaults."""
 
@@ -89,7 +96,7 @@ class JobRequest(
 
 
 class BatchJobRequest(
-    JobRequest, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+    JobRequest, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
     """A job of a batch; others in the batch may refer to it by its ref."""
 
@@ -225,6 +232,20 @@ def check(request: JobRequest) -> None:
     if request.pinned_head is not None:
         check_name("pinned_head", request.pinned_head.branch)
         check_commit("pinned_head", request.pinned_head.commit)
+
+
+def check_count(wanted: Sequence[JobRequest]) -> None:
+    """Refuse jobs that name more than one transaction should write."""
+    named = sum(
+        len(one.after) + len(one.needs) + len(one.produces) + len(one.locks or ()) + len(one.tags)
+        for one in wanted
+    )
+    if named > MOST_NAMED:
+        raise errors.InvalidRequest(
+            "jobs",
+            f"they name {named} other jobs, artifacts, locks and tags;"
+            f" one request may name {MOST_NAMED}: split it",
+        )
 
 
 def check_terms(

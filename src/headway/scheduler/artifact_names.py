@@ -1,32 +1,38 @@
 """The artifacts that a job needs and produces, each by its one name."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from headway.domain import artifacts, errors
+from headway.scheduler.earlier_jobs import EarlierJobs
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs
-from headway.storage.transaction import Transaction
+
+JOB = "job:"
+
+
+def jobs_named(texts: Iterable[str]) -> Iterator[str]:
+    """The jobs that some of these artifacts name."""
+    return (text.removeprefix(JOB) for text in texts if text.startswith(JOB))
 
 
 def read(
-    scheduler: Scheduler, tx: Transaction, field: str, texts: Sequence[str]
+    scheduler: Scheduler, earlier: EarlierJobs, field: str, texts: Sequence[str]
 ) -> tuple[str, ...]:
     """The names in this field of a request, each once."""
     if not texts:
         return ()
     try:
-        return tuple(dict.fromkeys(_name(scheduler, tx, field, text) for text in texts))
+        return tuple(dict.fromkeys(_name(scheduler, earlier, field, text) for text in texts))
     except errors.InvalidArtifact as error:
         raise error.at(field) from None
 
 
-def _name(scheduler: Scheduler, tx: Transaction, field: str, text: str) -> str:
+def _name(scheduler: Scheduler, earlier: EarlierJobs, field: str, text: str) -> str:
     """A job named by its number is named by its id from here on."""
     artifact = artifacts.parse(text, scheduler.kinds)
     probe = artifact.probe[0]
-    if artifact.name.startswith("job:") and isinstance(probe, artifacts.JobSucceeded):
-        try:
-            return f"job:{jobs.read_one(tx, probe.job).job_id}"
-        except errors.NotFound:
-            raise errors.UnknownReference(field, "job", probe.job) from None
+    if artifact.name.startswith(JOB) and isinstance(probe, artifacts.JobSucceeded):
+        job = earlier.find(probe.job)
+        if job is None:
+            raise errors.UnknownReference(field, "job", probe.job)
+        return JOB + job.job_id
     return artifact.name

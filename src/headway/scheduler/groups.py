@@ -13,6 +13,7 @@ from headway.domain.tokens import Role
 from headway.scheduler import cancel as cancelling
 from headway.scheduler import command_rule, lock_lines, settle, submit
 from headway.scheduler.endings import Ended
+from headway.scheduler.new_jobs import Origin
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, groups, jobs, records
 from headway.storage.events import Chronicle
@@ -32,7 +33,7 @@ def create(scheduler: Scheduler, tx: Transaction, request: GroupRequest) -> Grou
     groups.insert(
         tx, group_id=group_id, name=request.name, mode=request.mode, on_failure=request.on_failure
     )
-    origin = submit.Origin(group_id=group_id, sequential=request.mode is GroupMode.SEQUENTIAL)
+    origin = Origin(group_id=group_id, sequential=request.mode is GroupMode.SEQUENTIAL)
     for made in submit.submit_all(scheduler, tx, request.jobs, origin):
         if not made.created:
             raise errors.Conflict(f"job {made.number} exists already; members of a group are new")

@@ -15,7 +15,7 @@ from headway.storage.events import Chronicle
 from headway.storage.transaction import READY, Transaction
 
 
-class NewJob(msgspec.Struct, frozen=True, kw_only=True):
+class NewJob(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Everything that a job begins with. Times are in milliseconds."""
 
     number: int

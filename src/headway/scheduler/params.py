@@ -15,9 +15,9 @@ def encode(scheduler: Scheduler, job_type: str, params: Mapping[str, Any]) -> st
     """The params as they are kept, after every check."""
     if not params and job_type not in scheduler.handlers:
         return "{}"
-    params = checked(scheduler, params)
-    _check(scheduler, job_type, params)
-    body = codec.dump(params)
+    plain = checked(scheduler, params)
+    _check(scheduler, job_type, plain)
+    body = codec.dump(plain) if plain.text is None else plain.text.decode()
     if len(body) > scheduler.rules.largest_params:
         raise errors.TooLarge("params", len(body), scheduler.rules.largest_params)
     return body

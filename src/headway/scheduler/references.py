@@ -8,15 +8,14 @@ from headway.domain import errors, graph, requests
 from headway.domain.jobs import After, Policy
 from headway.domain.requests import AfterRequest, BatchJobRequest, JobRequest
 from headway.domain.templates import Template
+from headway.scheduler.earlier_jobs import EarlierJobs
 from headway.scheduler.insert import NewJob
 from headway.scheduler.turns import Turns
-from headway.storage import jobs
-from headway.storage.transaction import Transaction
 
 REF = "ref:"
 
 
-class Submitted(msgspec.Struct, frozen=True, kw_only=True):
+class Submitted(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A job's number, and whether this submit made it."""
 
     number: int
@@ -26,7 +25,7 @@ class Submitted(msgspec.Struct, frozen=True, kw_only=True):
     deduplicated: bool = False
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class Plan(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A job to be: what was asked, with what was not said filled in, and the identity it got."""
 
     asked: JobRequest
@@ -37,7 +36,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def resolve(
-    tx: Transaction,
+    earlier_jobs: EarlierJobs,
     plans: Mapping[int, Plan],
     found: Mapping[int, Submitted],
     wanted: Sequence[JobRequest],
@@ -48,7 +47,9 @@ def resolve(
     """The dependencies of each job, with refs and numbers turned into jobs."""
     targets = {plan.number: _targets(plan.request) for plan in turns.each(plans.items())}
     refs = _refs(wanted, plans, found, turns)
-    earlier = _earlier(tx, refs, turns.each(zip(plans, targets.values(), strict=True)))
+    named_jobs = (name for some in targets.values() for name, _ in some if name not in refs)
+    earlier_jobs.look_up(name for name in named_jobs if not name.startswith(REF))
+    earlier = _earlier(earlier_jobs, refs, turns.each(zip(plans, targets.values(), strict=True)))
     after: dict[int, tuple[After, ...]] = {}
     previous: Plan | None = None
     for plan in plans.values():
@@ -102,7 +103,7 @@ def names_earlier_jobs(request: JobRequest) -> bool:
 
 
 def _earlier(
-    tx: Transaction,
+    earlier_jobs: EarlierJobs,
     refs: Mapping[str, tuple[str, int]],
     targets: Iterable[Sequence[tuple[str, Policy]]],
 ) -> dict[str, tuple[str, int]]:
@@ -115,11 +116,10 @@ def _earlier(
             raise errors.UnknownReference(
                 "after", "job of this batch with ref", repr(name[len(REF) :])
             )
-        try:
-            job = jobs.read_one(tx, name)
-        except errors.NotFound:
-            raise errors.UnknownReference("after", "job", name) from None
-        found[name] = (job.job_id, abs(job.chain))
+        job = earlier_jobs.find(name)
+        if job is None:
+            raise errors.UnknownReference("after", "job", name)
+        found[name] = (job.job_id, job.chain)
     return found
 
 

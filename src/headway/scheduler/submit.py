@@ -1,45 +1,33 @@
 """The way in: requests become jobs, all of them or none."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from datetime import datetime
-from typing import Any
 
 import msgspec
 
-from headway.domain import errors, moments, requests
-from headway.domain.jobs import POSITION_GAP, After, Job, Terms
+from headway.domain import errors, requests
+from headway.domain.jobs import Job
 from headway.domain.plain_json import Checked
 from headway.domain.requests import JobRequest
 from headway.scheduler import (
-    artifact_names,
-    command_rule,
     params,
     references,
+    resubmits,
     settle,
     submit_alone,
     views,
 )
+from headway.scheduler.earlier_jobs import EarlierJobs
 from headway.scheduler.insert import Inserted, NewJob, insert
+from headway.scheduler.new_jobs import Builder, Origin
 from headway.scheduler.references import Plan, Submitted
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.templates import Templates
 from headway.scheduler.turns import Turns
-from headway.storage import codec, jobs, records
+from headway.storage import codec, jobs
 from headway.storage.events import Chronicle
 from headway.storage.jobs import Allocation, LaneIds
 from headway.storage.transaction import Manner, Transaction
-
-
-class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """Where jobs come from, beyond their requests."""
-
-    schedule_id: str | None = None
-    fire_time: datetime | None = None
-    params: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    group_id: str | None = None
-    sequential: bool = False
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +58,7 @@ def submit_later(wish: Wish) -> "Future[Receipt]":
 
 def prepared(scheduler: Scheduler, wanted: Sequence[JobRequest]) -> list[JobRequest]:
     """The requests, checked as far as they can be without a transaction, which holds up others."""
+    requests.check_count(wanted)
     with Turns(wanted) as turns:
         return [_prepared(scheduler, request) for request in turns.each(enumerate(wanted))]
 
@@ -157,7 +146,7 @@ def _submit_all(
         if request is not turns.asked[place] or not isinstance(request.params, Checked):
             requests.check(request)
         _check_repository(scheduler, request)
-    found = _existing(tx, wanted, turns)
+    found = resubmits.find(tx, wanted, turns)
     fresh = [place for place in range(len(wanted)) if place not in found]
     if tx.beside:
         new = turns.each((place, wanted[place]) for place in fresh)
@@ -165,10 +154,14 @@ def _submit_all(
     allocation = jobs.allocate(tx, jobs=len(fresh), positions=len(fresh), payloads=len(fresh))
     plans = _plans(scheduler, tx, wanted, fresh, allocation, known, turns)
     all_plans = plans | _unneeded(wanted, found, known, turns)
-    after = references.resolve(tx, all_plans, found, wanted, turns, sequential=origin.sequential)
+    earlier = EarlierJobs(tx)
+    after = references.resolve(
+        earlier, all_plans, found, wanted, turns, sequential=origin.sequential
+    )
+    builder = Builder(scheduler, tx, allocation, origin, lane_ids, earlier)
+    builder.look_up(all_plans.values())
     asked_for = [
-        _new_job(scheduler, tx, plan, after[plan.number], allocation, origin, lane_ids)
-        for plan in turns.each(all_plans.items())
+        builder.new_job(plan, after[plan.number]) for plan in turns.each(all_plans.items())
     ]
     references.refuse_cycles(asked_for, all_plans)
     new_jobs = asked_for[: len(plans)]
@@ -189,61 +182,6 @@ def _with_defaults(scheduler: Scheduler, known: Templates, request: JobRequest) 
     template = known.look_up(request.template)
     defaults = scheduler.defaults.get((template or request).job_type or "")
     return requests.filled_in(request, defaults, template) if defaults else request
-
-
-def _existing(tx: Transaction, wanted: Sequence[JobRequest], turns: Turns) -> dict[int, Submitted]:
-    """Requests that were made before, or whose unique key is in use."""
-    if not any(one.idempotency_key or one.unique_key for one in wanted):
-        return {}
-    _refuse_twins(wanted, turns)
-    if not tx.repeats:
-        tx.alone()
-    keys = [one.idempotency_key for one in wanted if one.idempotency_key is not None]
-    rows = tx.rows("jobs_by_idempotency_key", keys=records.listed(keys)) if keys else ()
-    made = {row["idempotency_key"]: row for row in rows}
-    unique = [one.unique_key for one in wanted if one.unique_key is not None]
-    active = jobs.active_by_unique_key(tx, unique)
-    found = {}
-    for place, request in turns.each(enumerate(enumerate(wanted))):
-        row = made.get(request.idempotency_key)
-        if row is not None:
-            if row["request_hash"] != request_hash(turns.asked[place]):
-                raise errors.IdempotencyMismatch(row["idempotency_key"])
-            found[place] = _old(tx, row["number"], deduplicated=False)
-            continue
-        if request.unique_key in active:
-            found[place] = _old(tx, active[request.unique_key], deduplicated=True)
-    return found
-
-
-def _refuse_twins(wanted: Sequence[JobRequest], turns: Turns) -> None:
-    """Two jobs of one batch cannot have the same key."""
-    for field in ("idempotency_key", "unique_key"):
-        seen: set[str] = set()
-        for request in turns.each(enumerate(wanted)):
-            key = getattr(request, field)
-            if key in seen:
-                raise errors.InvalidRequest(field, "another job of the batch has the same key")
-            if key is not None:
-                seen.add(key)
-
-
-def _old(tx: Transaction, number: int, *, deduplicated: bool) -> Submitted:
-    job = jobs.read(tx, [number])[0]
-    return Submitted(
-        number=number,
-        job_id=job.job_id,
-        chain=abs(job.chain),
-        created=False,
-        deduplicated=deduplicated,
-    )
-
-
-def request_hash(request: JobRequest) -> str:
-    """Tells whether two requests with the same key ask for the same."""
-    asked = {name: getattr(request, name) for name in JobRequest.__struct_fields__}
-    asked["idempotency_key"] = None
-    return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()
 
 
 def _plans(
@@ -289,73 +227,7 @@ def _unneeded(
     }
 
 
-def _new_job(
-    scheduler: Scheduler,
-    tx: Transaction,
-    plan: Plan,
-    after: tuple[After, ...],
-    allocation: Allocation,
-    origin: Origin,
-    lane_ids: LaneIds,
-) -> NewJob:
-    request, template = plan.request, plan.template
-    lane = requests.lane_of(request, template)
-    command_rule.check_allowed(scheduler, lane)
-    _check_limits(tx, lane.limits)
-    stored = {**(template.params if template else {}), **origin.params}
-    body = params.encode(scheduler, lane.job_type, params.merged(stored, request.params))
-    step = plan.number - allocation.number
-    start = requests.start_time(request, tx.now)
-    terms = Terms(
-        after=after,
-        needs=artifact_names.read(scheduler, tx, "needs", request.needs),
-        produces=artifact_names.read(scheduler, tx, "produces", request.produces),
-        locks=requests.locks_of(request.locks, template),
-        pinned_head=request.pinned_head,
-        approval=request.approval,
-        missing_producer=request.missing_producer,
-        timeout_s=request.timeout_s
-        if request.timeout_s is not None
-        else (template.timeout_s if template else None),
-        retry_policy=request.retry_policy
-        or (template.retry_policy if template else Terms().retry_policy),
-        webhook_url=request.webhook_url or (template.webhook_url if template else None),
-        dedup_window_s=request.dedup_window_s,
-        tags=tuple(dict.fromkeys((*(template.tags if template else ()), *request.tags))),
-    )
-    return NewJob(
-        number=plan.number,
-        job_id=plan.job_id,
-        lane_id=lane_ids.find(lane),
-        payload_id=0 if body == "{}" else allocation.payload_id + step,
-        params=None if body == "{}" else body,
-        priority=requests.priority_of(request, template),
-        position=allocation.position + step * POSITION_GAP,
-        terms=terms,
-        scheduled_for=moments.maybe_to_millis(start),
-        delayed=request.delay_s is not None,
-        chain=plan.number,
-        template_id=template.template_id if template else None,
-        schedule_id=origin.schedule_id,
-        fire_time=moments.maybe_to_millis(origin.fire_time),
-        group_id=origin.group_id,
-        group_place=step if origin.group_id else None,
-        unique_key=request.unique_key,
-        idempotency_key=request.idempotency_key,
-        request_hash=request_hash(plan.asked) if request.idempotency_key else None,
-        dedup_key=request.dedup_key,
-    )
-
-
 def _check_repository(scheduler: Scheduler, request: JobRequest) -> None:
     """Who is pinned to a commit needs a repository that can have it."""
     if request.pinned_head is not None and not scheduler.workspace.is_repository():
         raise errors.InvalidRequest("pinned_head", "the workspace is not a git repository")
-
-
-def _check_limits(tx: Transaction, named: Mapping[str, int]) -> None:
-    if named:
-        defined = {row["name"] for row in tx.rows("limits")}
-        for name in named:
-            if name not in defined:
-                raise errors.UnknownLimit(name)

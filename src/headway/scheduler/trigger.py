@@ -10,6 +10,7 @@ from headway.domain.requests import JobRequest
 from headway.domain.schedules import Catchup, Overlap, Schedule
 from headway.domain.tokens import Role
 from headway.scheduler import command_rule, submit
+from headway.scheduler.new_jobs import Origin
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.schedules import get, timetable
 from headway.storage import schedules
@@ -141,9 +142,7 @@ def _make_job(
 ) -> int:
     command_rule.check_fire(tx, role, schedule)
     request = JobRequest(template=schedule.template_id, priority=schedule.priority)
-    origin = submit.Origin(
-        schedule_id=schedule.schedule_id, fire_time=fire_time, params=schedule.params
-    )
+    origin = Origin(schedule_id=schedule.schedule_id, fire_time=fire_time, params=schedule.params)
     return submit.submit_all(scheduler, tx, [request], origin)[0].number
 
 

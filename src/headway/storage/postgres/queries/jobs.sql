@@ -61,6 +61,12 @@ INSERT INTO tags (tag, job_number) VALUES (:tag, :job_number);
 -- Which numbers the jobs with these ids have.
 SELECT job_id, number FROM jobs WHERE job_id = ANY (CAST(:job_ids AS text[]));
 
+-- name: chains_of_jobs
+-- Jobs by their numbers or ids, with their chains.
+SELECT number, job_id, chain FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[]))
+UNION ALL
+SELECT number, job_id, chain FROM jobs WHERE job_id = ANY (CAST(:job_ids AS text[]));
+
 -- name: job_records
 -- Everything the scheduler decides from, for some jobs.
 SELECT {jobs} FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[])) ORDER BY number;

@@ -62,6 +62,12 @@ INSERT INTO tags (tag, job_number) VALUES (:tag, :job_number);
 -- Which numbers the jobs with these ids have.
 SELECT job_id, number FROM jobs WHERE job_id IN (SELECT value FROM json_each(:job_ids));
 
+-- name: chains_of_jobs
+-- Jobs by their numbers or ids, with their chains.
+SELECT number, job_id, chain FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers))
+UNION ALL
+SELECT number, job_id, chain FROM jobs WHERE job_id IN (SELECT value FROM json_each(:job_ids));
+
 -- name: job_records
 -- Everything the scheduler decides from, for some jobs.
 SELECT {jobs} FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers)) ORDER BY number;
