@@ -278,7 +278,7 @@ CREATE TABLE workers (
     slots           INTEGER NOT NULL,
     first_seen      INTEGER NOT NULL,
     last_seen       INTEGER NOT NULL
-) WITHOUT ROWID;
+, left_at INTEGER, draining_since INTEGER) WITHOUT ROWID;
 
 CREATE TABLE templates (
     template_id TEXT PRIMARY KEY,
@@ -334,7 +334,7 @@ CREATE TABLE deliveries (
     last_error      TEXT,
     response_status INTEGER,
     created_at      INTEGER NOT NULL,
-    delivered_at    INTEGER,
+    delivered_at    INTEGER, origin TEXT,
     CONSTRAINT pending_exactly_if_due CHECK ((status = 'PENDING') = (due_at IS NOT NULL))
 ) WITHOUT ROWID;
 
@@ -378,3 +378,5 @@ CREATE TABLE tokens (
 CREATE TABLE unsettled (
     job_number INTEGER PRIMARY KEY
 );
+
+CREATE INDEX workers_draining ON workers (worker_id) WHERE draining_since IS NOT NULL;

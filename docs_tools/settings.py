@@ -35,6 +35,7 @@ MEANING = {
     "concurrency_policy": "your own `ConcurrencyPolicy`, `module:name`",
     "group_failure_policy": "your own `GroupFailurePolicy`, `module:name`",
     "log_format": "`text` or `json`",
+    "webhook_targets": "`any` but link-local, or `public`: only addresses of the internet",
     "allow_commands": "`false`: a server refuses commands (`commands_off`), a worker takes none",
 }
 

@@ -50,6 +50,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     group_failure_policy: str | None = None
     log_format: str = "text"
     allow_commands: bool = True
+    webhook_targets: str = "any"
 
     @property
     def data_dir(self) -> Path:
@@ -87,6 +88,11 @@ def load(options: Mapping[str, Any] | None = None, folder: Path | None = None) -
             raise errors.InvalidRequest(
                 place(name, options, folder), f"{value} is not between {least} and {most}"
             )
+    if found.webhook_targets not in ("any", "public"):
+        raise errors.InvalidRequest(
+            place("webhook_targets", options, folder),
+            f"{found.webhook_targets!r} is neither any nor public",
+        )
     return found
 
 

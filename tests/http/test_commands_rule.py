@@ -144,3 +144,14 @@ def test_a_server_without_commands_makes_none_and_why_says_so(stage: Stage) -> N
         assert (answer.status_code, answer.json()["code"]) == (403, "commands_off"), path
     gates = server.get(f"/api/jobs/{waiting['job_id']}/why")["gates"]
     assert "runs no commands" in str(gates[-1]["blockers"])
+
+
+def test_a_server_without_commands_hands_none_out(stage: Stage) -> None:
+    with_commands = stage.serve()
+    waiting = with_commands.post("/api/jobs", **COMMAND, requires=["far away"])
+    with_commands.stop()
+    server = stage.serve(allow_commands=False)
+    claim = {"worker_id": "w", "capabilities": ["far away"], "lease": True}
+    assert server.http.post("/api/claims", json=claim).status_code == 204
+    gates = server.get(f"/api/jobs/{waiting['job_id']}/why")["gates"]
+    assert (gates[-1]["gate"], gates[-1]["state"]) == ("worker", "closed")

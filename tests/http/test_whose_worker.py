@@ -148,3 +148,42 @@ def test_a_worker_learns_nothing_of_jobs_that_it_did_not_claim(
             detail = answer.json()["detail"].replace(str(name), "X")
             said.add((*refusal(answer), detail))
     assert said == {(404, "not_claimed", "worker curious has no claim on a job X")}
+
+
+def test_only_a_known_worker_can_be_signed_off(server: Server) -> None:
+    answer = server.http.delete("/api/workers/unheard-of")
+    assert refusal(answer) == (404, "not_found")
+    (built_in,) = [one for one in server.get("/api/workers")["items"] if one["built_in"]]
+    assert refusal(server.http.delete(f"/api/workers/{built_in['worker_id']}")) == (
+        409,
+        "built_in_worker",
+    )
+
+
+def test_a_name_stays_with_its_token_after_goodbye_until_an_admin_frees_it(
+    server: Server, owner: httpx.Client, stranger: httpx.Client
+) -> None:
+    server.submit("left")
+    lease = claim(owner, "left", worker_id="gone", lease=True)["lease"]["lease_id"]
+    owner.post(f"/api/leases/{lease}/release", json={"worker_id": "gone", "status": "COMPLETED"})
+    assert owner.delete("/api/workers/gone").status_code == 200
+    assert refusal(owner.delete("/api/workers/gone")) == (404, "not_found")
+    body = {"worker_id": "gone", "job_types": ["none"]}
+    assert refusal(stranger.post("/api/claims", json=body)) == FOREIGN
+    assert refusal(stranger.get(f"/api/leases/{lease}")) == FOREIGN
+    assert owner.post("/api/claims", json=body).status_code == 204
+    assert server.http.delete("/api/workers/gone").status_code == 200
+    assert refusal(stranger.get(f"/api/leases/{lease}")) == FOREIGN
+    assert stranger.post("/api/claims", json=body).status_code == 204
+
+
+def test_only_an_admin_drains_a_worker(server: Server, owner: httpx.Client) -> None:
+    body = {"worker_id": "steady", "job_types": ["none"]}
+    assert owner.post("/api/claims", json=body).status_code == 204
+    assert refusal(owner.post("/api/workers/steady/drain")) == (403, "forbidden")
+    assert refusal(server.http.post("/api/workers/none/drain", json={})) == (404, "not_found")
+    assert server.post("/api/workers/steady/drain")["draining_since"] is not None
+    told = owner.post("/api/claims", json=body)
+    assert (told.status_code, told.json()["jobs"], told.json()["drain"]) == (200, [], True)
+    assert server.post("/api/workers/steady/drain", drained=False)["draining_since"] is None
+    assert owner.post("/api/claims", json=body).status_code == 204

@@ -1,20 +1,23 @@
 """The courier, with real endpoints on this machine."""
 
 import base64
+import dataclasses
 import hashlib
 import hmac
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import pytest
 from tests.helpers import MovableClock, ask, run_next, submit
 from tests.scheduler.endpoints import WAIT_S, endpoint, silent_endpoint
 
 from headway.api import webhooks as operations
 from headway.domain.webhooks import Delivery, DeliveryStatus
 from headway.scheduler import webhooks
-from headway.scheduler.deliver import MOST_PER_ORIGIN, Courier
+from headway.scheduler.deliver import MOST_IN_FLIGHT, MOST_PER_ORIGIN, Courier
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import webhooks as kept
 from headway.storage.transaction import DELIVERIES
@@ -120,6 +123,37 @@ def test_an_endpoint_that_never_answers_delays_nobody_else(scheduler: Scheduler)
             ),
         )
     assert all(one.url.startswith(there.url) for one in answered if one.delivered_at is not None)
+
+
+def test_users_of_one_endpoint_share_its_places(scheduler: Scheduler) -> None:
+    with silent_endpoint() as silent, endpoint() as there, courier(scheduler):
+        for n in range(2 * MOST_IN_FLIGHT):
+            end_a_job(scheduler, silent.replace("//", f"//user{n}@"))
+        end_a_job(scheduler, there.url)
+        there.receive()
+        tried = [one for one in deliveries(scheduler) if one.next_attempt_at != one.created_at]
+    assert len(tried) <= MOST_PER_ORIGIN + 1
+
+
+def test_a_name_that_leads_to_a_link_local_address_is_not_called(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("169.254.169.254", 80))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_options: found)
+    with courier(scheduler):
+        end_a_job(scheduler, "http://metadata.example/latest")
+        (delivery,) = eventually(scheduler, lambda found: found[0].attempts == 1)
+    assert delivery.last_error == "not sent: its address is link-local"
+
+
+def test_public_targets_leave_out_this_machine(scheduler: Scheduler) -> None:
+    rules = dataclasses.replace(scheduler.rules, webhook_targets="public")
+    with endpoint() as there, courier(dataclasses.replace(scheduler, rules=rules)):
+        end_a_job(scheduler, there.url)
+        (delivery,) = eventually(scheduler, lambda found: found[0].attempts == 1)
+        assert there.is_empty
+    assert delivery.last_error is not None
+    assert "webhook_targets is public" in delivery.last_error
 
 
 def test_an_error_never_holds_what_is_in_the_url(scheduler: Scheduler) -> None:

@@ -1,5 +1,6 @@
 """Rewind: a job and all that lies downstream start afresh."""
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -352,3 +353,26 @@ def test_a_member_behind_a_failure_outside_the_set_is_blocked_again(scheduler: S
     assert report.restarted == (root.job_id,)
     assert job(scheduler, both.number).status is JobStatus.BLOCKED_BY_DEPENDENCY
     assert verify.verify(scheduler) == []
+
+
+def test_a_sentinel_that_another_job_made_stays(scheduler: Scheduler) -> None:
+    sentinel = scheduler.workspace.root / ".headway/merge-conflicts/theirs.json"
+    sentinel.parent.mkdir(parents=True)
+    sentinel.write_text("{}")
+    for _ in range(2):
+        submit(scheduler, produces=["merge_sentinel:theirs"], retry_policy=ONCE)
+        finish(scheduler, claim(scheduler))
+    rewound(scheduler, 2, force=True)
+    assert sentinel.exists()
+
+
+def test_a_sentinel_from_before_the_job_started_stays(scheduler: Scheduler) -> None:
+    sentinel = scheduler.workspace.root / ".headway/merge-conflicts/theirs.json"
+    sentinel.parent.mkdir(parents=True)
+    sentinel.write_text("{}")
+    long_ago = scheduler.clock.now().timestamp() - 60
+    os.utime(sentinel, (long_ago, long_ago))
+    submit(scheduler, produces=["merge_sentinel:theirs"], retry_policy=ONCE)
+    finish(scheduler, claim(scheduler))
+    rewound(scheduler, 1, force=True)
+    assert sentinel.exists()

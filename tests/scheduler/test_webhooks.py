@@ -11,7 +11,7 @@ from headway.api import webhooks as operations
 from headway.api.operation import Paging
 from headway.domain import errors
 from headway.domain.runs import RunStatus
-from headway.domain.webhooks import EVENTS, Delivery, DeliveryStatus, Webhook
+from headway.domain.webhooks import EVENTS, Delivery, DeliveryStatus, Webhook, origin_of
 from headway.scheduler import webhooks
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.webhooks import DueDelivery, Tried
@@ -189,12 +189,35 @@ def test_one_endpoints_many_messages_do_not_stand_before_anothers(scheduler: Sch
     while _run_many(scheduler):
         pass
     taken = take(scheduler, 10, room=lambda origin: 4)
-    assert sorted({webhooks.origin_of(one.url) for one in taken}) == [
-        "http://dead.example",
-        "http://dead.example.org",
+    assert sorted({origin_of(one.url) for one in taken}) == [
+        "dead.example.org:80",
+        "dead.example:80",
     ]
     assert len(taken) == 5
-    assert take(scheduler, full_origins=["http://dead.example"]) == []
+    assert take(scheduler, full_origins=["dead.example:80"]) == []
+
+
+def test_an_endpoint_is_its_host_and_port_whatever_user_stands_before_it(
+    scheduler: Scheduler,
+) -> None:
+    for n in range(webhooks.LOOKED_AT + 100):
+        submit(scheduler, webhook_url=f"http://user{n}:secret@DEAD.example:80/")
+    submit(scheduler, webhook_url="http://other.example/")
+    while _run_many(scheduler):
+        pass
+    taken = take(scheduler, 10, room=lambda origin: 4)
+    assert [origin_of(one.url) for one in taken] == 4 * ["dead.example:80"] + ["other.example:80"]
+    assert take(scheduler, full_origins=["dead.example:80"]) == []
+
+
+def test_messages_of_an_earlier_version_are_sent_too(scheduler: Scheduler) -> None:
+    for n in range(webhooks.LOOKED_AT + 1):
+        submit(scheduler, webhook_url=f"http://user{n}@dead.example/")
+    while _run_many(scheduler):
+        pass
+    forget = "UPDATE deliveries SET origin = NULL RETURNING 1 AS done"
+    scheduler.store.write(lambda tx: tx.select(forget, {}))
+    assert len(take(scheduler, 10, room=lambda origin: 4)) == 4
 
 
 def _run_many(scheduler: Scheduler) -> bool:

@@ -28,6 +28,13 @@ def check_change(
         command_rule.check_jobs(tx, principal.role, action, jobs.read(tx, numbers))
 
 
+def check_own_worker(tx: Transaction, principal: Principal, worker_id: str) -> None:
+    """Like `check_worker`, where a worker that nobody has used is not the caller's either."""
+    check_worker(tx, principal, worker_id)
+    if not principal.may(Role.ADMIN) and tx.row("owner_of_worker", worker_id=worker_id) is None:
+        raise errors.ForeignWorker(worker_id)
+
+
 def check_worker(tx: Transaction, principal: Principal, worker_id: str) -> None:
     """A worker belongs to the token that used its id first; only an admin may speak for others."""
     if principal.may(Role.ADMIN):

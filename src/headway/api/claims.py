@@ -82,11 +82,16 @@ def read_reports(scheduler: Scheduler, body: ClaimBody) -> list[finish.Report]:
 
 
 def claimed(
-    tx: Transaction, body: ClaimBody, started: list[Started], ended: tuple[ItemAnswer, ...]
+    tx: Transaction,
+    body: ClaimBody,
+    started: list[Started],
+    ended: tuple[ItemAnswer, ...],
+    *,
+    drain: bool,
 ) -> Claimed | BriefClaimed:
     """Claimed jobs as they are shown; reading whole jobs can take longer than to do them."""
     if body.brief:
-        return BriefClaimed(jobs=[_brief(one) for one in started], released=ended)
+        return BriefClaimed(jobs=[_brief(one) for one in started], released=ended, drain=drain)
     views = {job.number: job for job in jobs.views(tx, [one.number for one in started])}
     return Claimed(
         jobs=[
@@ -98,7 +103,13 @@ def claimed(
             for one in started
         ],
         released=ended,
+        drain=drain,
     )
+
+
+def drained(body: ClaimBody) -> Claimed | BriefClaimed:
+    """What a worker gets that is to take no more jobs."""
+    return BriefClaimed(jobs=[], drain=True) if body.brief else Claimed(jobs=[], drain=True)
 
 
 def report(
@@ -134,8 +145,9 @@ def claim(call: Call[ClaimBody, Nothing]) -> Any:
         register(tx, call.principal, call.body, request)
         ended = report(call.scheduler, tx, call.body.worker_id, reports)
         got = claims.claim(call.scheduler, tx, request, call.body.holds)
-        if not (got or ended):
+        drain = request.worker_id in workers.draining(tx)
+        if not (got or ended or drain):
             return Answered(None, 204)
-        return Answered(claimed(tx, call.body, got, ended), 200)
+        return Answered(claimed(tx, call.body, got, ended, drain=drain), 200)
 
     return call.scheduler.store.write_later(work, Manner.APART)

@@ -69,11 +69,15 @@ class ClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Claimed(msgspec.Struct, frozen=True, kw_only=True):
-    """The claimed jobs, and how long the claim waited before the leases were granted."""
+    """The claimed jobs, and how long the claim waited before the leases were granted.
+
+    A worker that is told to drain finishes what it holds, claims nothing more and leaves.
+    """
 
     jobs: list[ClaimedJob]
     waited_ms: int = 0
     released: tuple[ItemAnswer, ...] = ()
+    drain: bool = False
 
 
 class BriefJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,12 +105,19 @@ class BriefClaimed(msgspec.Struct, frozen=True, kw_only=True):
     jobs: list[BriefClaimedJob]
     waited_ms: int = 0
     released: tuple[ItemAnswer, ...] = ()
+    drain: bool = False
 
 
 class WorkerBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The worker that is asking."""
 
     worker_id: str
+
+
+class DrainBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether the worker is drained from now on; false lets it take jobs again."""
+
+    drained: bool = True
 
 
 class LeaseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

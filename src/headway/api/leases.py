@@ -77,7 +77,7 @@ def get_lease(call: Call[Nothing, Nothing]) -> Lease:
 
     def work(tx: Transaction) -> Lease:
         lease = leases.view(tx, call.path["id"])
-        access.check_worker(tx, call.principal, lease.worker_id)
+        access.check_own_worker(tx, call.principal, lease.worker_id)
         return lease
 
     return call.scheduler.store.read(work)

@@ -1,10 +1,11 @@
-"""Operations about workers: list them, say goodbye."""
+"""Operations about workers: list them, drain them, say goodbye."""
 
 from typing import Any
 
 from headway.api import access
-from headway.api.lease_shapes import WorkerBody
+from headway.api.lease_shapes import DrainBody, WorkerBody
 from headway.api.operation import Call, Nothing, Page, operation
+from headway.domain import errors
 from headway.domain.tokens import Role
 from headway.domain.workers import Worker
 from headway.scheduler import claims, explain
@@ -18,13 +19,42 @@ def list_workers(call: Call[Nothing, Nothing]) -> Page[Worker]:
     return Page(items=found)
 
 
-@operation("DELETE", "/api/workers/{id}", Role.WORK, answer=WorkerBody)
-def leave(call: Call[Nothing, Nothing]) -> Any:
-    """Sign a worker off: its waiting claims are answered, and it is forgotten if it is idle."""
+@operation("POST", "/api/workers/{id}/drain", Role.ADMIN, body=DrainBody, answer=Worker)
+def drain_worker(call: Call[DrainBody, Nothing]) -> Any:
+    """Let a worker finish what it holds and take nothing more."""
 
-    def work(tx: Transaction) -> WorkerBody:
-        access.check_worker(tx, call.principal, call.path["id"])
-        claims.leave(call.scheduler, tx, call.path["id"])
-        return WorkerBody(worker_id=call.path["id"])
+    def work(tx: Transaction) -> Worker:
+        claims.drain(tx, call.path["id"], drained=call.body.drained)
+        return _known(call, tx)
 
     return call.scheduler.store.write_later(work)
+
+
+@operation("DELETE", "/api/workers/{id}", Role.WORK, answer=WorkerBody)
+def leave(call: Call[Nothing, Nothing]) -> Any:
+    """Sign a worker off: its waiting claims are answered, and it is listed no more if it is idle.
+
+    Its name stays that of its token; only an admin who signs it off frees the name.
+    """
+    worker_id = call.path["id"]
+
+    def work(tx: Transaction) -> WorkerBody:
+        access.check_worker(tx, call.principal, worker_id)
+        worker = _known(call, tx)
+        if worker.built_in and worker.alive:
+            raise errors.BuiltInWorker(worker_id)
+        owner = tx.row("owner_of_worker", worker_id=worker_id)
+        own = owner is not None and owner["token_id"] == call.principal.token_id
+        claims.leave(call.scheduler, tx, worker_id, forget=not own)
+        return WorkerBody(worker_id=worker_id)
+
+    return call.scheduler.store.write_later(work)
+
+
+def _known(call: Call[Any, Nothing], tx: Transaction) -> Worker:
+    worker_id = call.path["id"]
+    known = explain.known_workers(call.scheduler, tx)
+    found = next((one for one in known if one.worker_id == worker_id), None)
+    if found is None:
+        raise errors.NotFound("worker", worker_id)
+    return found

@@ -41,7 +41,7 @@ GROUPS = {
     "schedules": "Manage schedules: jobs created at set times.",
     "groups": "Manage groups: jobs that belong together.",
     "webhooks": "Manage webhooks: endpoints that are notified when jobs end.",
-    "workers": "View the workers.",
+    "workers": "View and drain workers.",
     "limits": "Manage limits: how much may run at once.",
     "artifacts": "Manage custom artifacts: marks that jobs wait for.",
     "reservations": "Manage reservations: holds on the next slot.",

@@ -213,7 +213,11 @@ def _until_signal(worker: Worker, settings: Settings) -> None:
         flush=True,
     )
     # The system may hand a signal to another thread, which does not wake this one from its sleep.
-    while not asked.wait(1.0):
+    while not asked.wait(1.0) and not worker.is_retired:
         pass
+    if not asked.is_set():
+        print("Drained: no more jobs are taken, running ones finish.", flush=True)
+        while not worker.slots.wait_idle(1.0) and not asked.is_set():
+            pass
     if not worker.stop(settings.grace_s):
         print("Some jobs did not finish in time; their leases will expire.", file=sys.stderr)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from headway.domain import errors, priorities
+from headway.domain import errors, priorities, webhooks
 from headway.domain.jobs import (
     DEFAULT_QUEUE,
     LONGEST_KEY,
@@ -194,6 +194,9 @@ def check_url(field: str, value: str | None) -> None:
         raise errors.InvalidRequest(field, "must be an http or https URL of up to 2000 characters")
     if value is not None and not _can_be_called(value):
         raise errors.InvalidRequest(field, "this URL has no valid host and port")
+    address = webhooks.address_of(urlsplit(value).hostname or "") if value is not None else None
+    if address is not None and (why := webhooks.refusal_of_address(address, public_only=False)):
+        raise errors.InvalidRequest(field, f"this URL is never called: {why}")
 
 
 def _can_be_called(url: str) -> bool:

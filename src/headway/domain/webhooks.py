@@ -3,9 +3,13 @@
 import base64
 import hashlib
 import hmac
+import ipaddress
+import re
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -82,3 +86,63 @@ def signature(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
     key = base64.b64decode(secret.removeprefix("whsec_"))
     signed = f"{message_id}.{timestamp}.".encode() + body
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+
+
+@lru_cache(maxsize=1000)
+def origin_of(url: str) -> str:
+    """Host and port of an endpoint, however they are written: what is slow or dead as one."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    port = parts.port or (443 if parts.scheme.lower() == "https" else 80)
+    return f"{address_of(host) or host}:{port}"
+
+
+def address_of(host: str) -> str | None:
+    """The address that a host is written as, in its usual form; None for a name."""
+    try:
+        return str(_meant(_read_old_form(host) or ipaddress.ip_address(host)))
+    except ValueError:
+        return None
+
+
+_NUMBER = re.compile(r"0x[0-9a-f]+|0[0-7]*|[1-9][0-9]*", re.IGNORECASE)
+
+
+def _read_old_form(host: str) -> ipaddress.IPv4Address | None:
+    """`127.1` and `0x7f000001` lead to addresses, too; the last number fills what is left."""
+    parts = host.split(".")
+    if len(parts) > 4 or not all(_NUMBER.fullmatch(part) for part in parts):
+        return None
+    *first, last = (_whole_number(part) for part in parts)
+    if any(one > 255 for one in first) or last >= 256 ** (4 - len(first)):
+        return None
+    return ipaddress.IPv4Address(bytes(first) + last.to_bytes(4 - len(first), "big"))
+
+
+def _whole_number(text: str) -> int:
+    if text[:2].lower() == "0x":
+        return int(text, 16)
+    return int(text, 8 if text.startswith("0") else 10)
+
+
+def refusal_of_address(text: str, *, public_only: bool) -> str | None:
+    """Why no webhook is sent to this address, or None if it may be called."""
+    address = _meant(ipaddress.ip_address(text))
+    if address.is_link_local:
+        return "its address is link-local"
+    if public_only and (not address.is_global or address.is_multicast):
+        return "its address is not public, and webhook_targets is public"
+    return None
+
+
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def _meant(address: _Address) -> _Address:
+    """The IPv4 address that is called by way of an IPv6 one, or the address itself."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address

@@ -32,7 +32,10 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Worker(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker as it is shown, with what it holds; one that is gone never comes back."""
+    """A worker as it is shown, with what it holds; one that is gone never comes back.
+
+    One that is drained finishes what it holds and takes nothing more.
+    """
 
     worker_id: str
     host: str
@@ -50,6 +53,7 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
     gone: bool = False
     holds: tuple[str, ...] = ()
     full_since: datetime | None = None
+    draining_since: datetime | None = None
 
     @property
     def abilities(self) -> Abilities:

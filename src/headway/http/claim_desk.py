@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from headway.api.claims import claimed, read_claim, read_reports, register, report
+from headway.api.claims import claimed, drained, read_claim, read_reports, register, report
 from headway.api.lease_shapes import BriefClaimed, ClaimBody, Claimed
 from headway.domain import errors
 from headway.domain.jobs import Lane
@@ -23,7 +23,7 @@ from headway.http.open_requests import Ended
 from headway.scheduler import claims, finish
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import records, tokens
+from headway.storage import records, tokens, workers
 from headway.storage.awaiting import awaiting
 from headway.storage.transaction import READY, SAFETY_POLL_S, Manner, Transaction
 
@@ -46,6 +46,8 @@ class _Waiter:
     ended: Ended
     came: float = field(default_factory=time.monotonic)
     leaving: bool = False
+    draining: bool | None = None
+    """Whether the worker is to take no more jobs; None before it was looked at."""
 
     @property
     def face(self) -> _Face:
@@ -135,18 +137,20 @@ class ClaimDesk:
         waiter = _Waiter(principal, body, read_claim(body), reports, answer, ended)
         ended.add_done_callback(lambda _: self._turn_away(waiter))
         if self._would_wait_in_vain(waiter):
+            waiter.draining = False
             self._waiting[waiter] = None
         else:
             self._new.append(waiter)
             self._poke.set()
         try:
             wait_s = min(body.wait_s, LONGEST_WAIT_S)
-            return await asyncio.wait_for(asyncio.shield(waiter.answer), wait_s or None)
+            got = await asyncio.wait_for(asyncio.shield(waiter.answer), wait_s or None)
         except TimeoutError:
-            return await self._leave(waiter)
+            got = await self._leave(waiter)
         finally:
             waiter.leaving = True
             self._waiting.pop(waiter, None)
+        return drained(body) if got is None and waiter.draining else got
 
     def _turn_away(self, waiter: _Waiter) -> None:
         """Its token is no longer in force; the transaction decides for one that is being served."""
@@ -235,6 +239,7 @@ class ClaimDesk:
         tx.expect("ready_lanes")
         refused = _refused_tokens(tx, waiters)
         lanes = [records.lane(row) for row in tx.rows("ready_lanes")]
+        draining = workers.draining(tx)
         nothing_for: set[_Wish] = set()
         answers: dict[_Waiter, _Answer] = {}
         for waiter in waiters:
@@ -250,13 +255,17 @@ class ClaimDesk:
                     answers[waiter] = error
                     continue
             body, asks = waiter.body, waiter.reports or waiter.body.holds is not None
+            told, waiter.draining = waiter.draining, body.worker_id in draining
+            if waiter.draining and told is False:  # it waits, and is drained meanwhile
+                answers[waiter] = drained(body)
+                continue
             if not asks and self._is_in_vain(waiter, lanes, nothing_for):
                 continue
             ended = report(self._scheduler, tx, body.worker_id, waiter.reports)
             got = claims.claim(self._scheduler, tx, waiter.request, body.holds)
             if got or ended:
-                answers[waiter] = claimed(tx, body, got, ended)
-            if len(got) < waiter.request.max_jobs:
+                answers[waiter] = claimed(tx, body, got, ended, drain=bool(waiter.draining))
+            if len(got) < waiter.request.max_jobs and not waiter.draining:
                 nothing_for.add(waiter.wish)
         return answers, nothing_for
 

@@ -9,13 +9,14 @@ from collections.abc import Collection
 
 import msgspec
 
+from headway.domain import errors
 from headway.scheduler import dispatch, expire, leases, start
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.leases import Beat
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
 from headway.storage import jobs
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import READY, Transaction
 
 
 def claim(
@@ -36,11 +37,26 @@ def claim(
     return [*again, *dispatch.claim(scheduler, tx, rest)]
 
 
-def leave(scheduler: Scheduler, tx: Transaction, worker_id: str) -> None:
-    """A worker stops: its claims go back to the queue, and it is forgotten if it has no lease."""
+def leave(scheduler: Scheduler, tx: Transaction, worker_id: str, *, forget: bool = False) -> None:
+    """A worker stops: its claims go back to the queue, and it is listed no more if it has no lease.
+
+    Its name stays that of its token, unless it is forgotten altogether.
+    """
     _return_claims(scheduler, tx, worker_id, holds=())
-    if not tx.rows("leases_of_worker", worker_id=worker_id):
+    if tx.rows("leases_of_worker", worker_id=worker_id):
+        return
+    if forget:
         tx.do("remove_worker", worker_id=worker_id)
+    else:
+        tx.do("leave_worker", worker_id=worker_id, now=tx.now_ms)
+
+
+def drain(tx: Transaction, worker_id: str, *, drained: bool) -> None:
+    """Have a worker take no more jobs, or take some again; what it holds it finishes."""
+    since = tx.now_ms if drained else None
+    if not tx.do("drain_worker", worker_id=worker_id, since=since):
+        raise errors.NotFound("worker", worker_id)
+    tx.wake(READY)
 
 
 def _return_claims(

@@ -15,9 +15,10 @@ from typing import TypeVar
 import httpx
 
 from headway.domain import errors, moments
-from headway.domain.webhooks import signature
+from headway.domain.webhooks import origin_of, signature
 from headway.scheduler import webhooks
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.webhook_targets import CheckedTransport, TargetRefusedError
 from headway.scheduler.webhooks import DueDelivery, Tried
 from headway.storage import webhooks as kept
 from headway.storage.awaiting import awaiting
@@ -74,8 +75,11 @@ class Courier:
 
     async def _deliver(self) -> None:
         self._loop = asyncio.get_running_loop()
-        limits = httpx.Limits(max_connections=MOST_IN_FLIGHT)
-        async with httpx.AsyncClient(timeout=TIMEOUT_S, limits=limits) as client:
+        transport = CheckedTransport(
+            public_only=self._scheduler.rules.webhook_targets == "public",
+            most_connections=MOST_IN_FLIGHT,
+        )
+        async with httpx.AsyncClient(timeout=TIMEOUT_S, transport=transport) as client:
             while not self._stopping:
                 self._wake.clear()
                 try:
@@ -130,13 +134,13 @@ class Courier:
         return await asyncio.to_thread(self._scheduler.store.read, work)
 
     def _send_later(self, client: httpx.AsyncClient, delivery: DueDelivery) -> None:
-        self._in_flight[webhooks.origin_of(delivery.url)] += 1
+        self._in_flight[origin_of(delivery.url)] += 1
         task = asyncio.ensure_future(self._send(client, delivery))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _send(self, client: httpx.AsyncClient, delivery: DueDelivery) -> None:
-        origin = webhooks.origin_of(delivery.url)
+        origin = origin_of(delivery.url)
         try:
             status, error = await self._try(client, delivery)
         finally:
@@ -166,6 +170,8 @@ class Courier:
                 status = await self._post(client, delivery)
         except (TimeoutError, httpx.TimeoutException):
             return None, f"no answer within {TIMEOUT_S:g} s"
+        except TargetRefusedError as refusal:
+            return None, f"not sent: {refusal}"
         except httpx.ConnectError:
             return None, "no connection"
         except Exception as error:

@@ -6,11 +6,11 @@ number of jobs that wait.
 """
 
 from headway.domain.gates import pause
-from headway.domain.jobs import Lane
+from headway.domain.jobs import COMMAND, Lane
 from headway.scheduler import dedup, limit_waits, settle, start
 from headway.scheduler.picking import MOST_PER_CLAIM, ClaimRequest, Picker
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import holds, limits, records, reservations
+from headway.storage import holds, limits, records, reservations, workers
 from headway.storage.events import Chronicle
 from headway.storage.transaction import Transaction
 
@@ -19,7 +19,7 @@ __all__ = ["MOST_PER_CLAIM", "ClaimRequest", "claim"]
 
 def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[start.Started]:
     """Jobs for a worker, started or claimed, in one transaction."""
-    lanes = _open_lanes(tx, request)
+    lanes = _open_lanes(scheduler, tx, request)
     if not lanes:
         return []
     holds.limits(tx, {name for lane in lanes.values() for name in scheduler.concurrency.uses(lane)})
@@ -41,16 +41,17 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     return started
 
 
-def _open_lanes(tx: Transaction, request: ClaimRequest) -> dict[int, Lane]:
-    """Lanes with work that this worker takes and nobody paused."""
-    tx.expect("pauses")
-    tx.expect("ready_lanes")
-    if reservations.waiting(tx) is not None:
+def _open_lanes(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> dict[int, Lane]:
+    """Lanes with work that this worker takes and that are not paused."""
+    for name in ("pauses", "ready_lanes", "draining_workers"):
+        tx.expect(name)
+    if reservations.waiting(tx) is not None or request.worker_id in workers.draining(tx):
         return {}
     pauses = limits.pauses(tx)
     return {
         row["lane_id"]: lane
         for row in tx.rows("ready_lanes")
         if request.abilities.refusal(lane := records.lane(row)) is None
+        and (scheduler.rules.allow_commands or lane.job_type != COMMAND)
         and pause.check(lane, pauses, None) is None
     }

@@ -2,7 +2,8 @@
 
 from headway.domain.gates import Closed, Gate, pause, worker
 from headway.domain.gates import limits as limits_gate
-from headway.domain.jobs import Lane
+from headway.domain.jobs import COMMAND, Lane
+from headway.domain.workers import Worker
 from headway.scheduler import starvation
 from headway.scheduler.known_workers import known_workers
 from headway.scheduler.scheduler import Scheduler
@@ -19,6 +20,7 @@ class LaneGates:
 
     def __init__(self, scheduler: Scheduler, tx: Transaction, *, with_users: bool = False) -> None:
         self._concurrency = scheduler.concurrency
+        self._commands = scheduler.rules.allow_commands
         self._rooms = starvation.Rooms(scheduler, tx, with_users=with_users)
         self._pauses = limits.pauses(tx)
         self._reservation = reservations.waiting(tx)
@@ -40,9 +42,15 @@ class LaneGates:
         verdicts = {
             Gate.LIMITS: limits_gate.check(self._concurrency.uses(lane), rooms),
             Gate.PAUSE: pause.check(lane, self._pauses, self._reservation),
-            Gate.WORKER: None if claimed else worker.check(lane, self._workers),
+            Gate.WORKER: None if claimed else worker.check(lane, self._workers_for(lane)),
         }
         return {gate: closed for gate, closed in verdicts.items() if closed is not None}
+
+    def _workers_for(self, lane: Lane) -> list[Worker]:
+        """Where commands are off, workers elsewhere are given none, even if they would run them."""
+        if self._commands or lane.job_type != COMMAND:
+            return self._workers
+        return [one for one in self._workers if one.built_in]
 
 
 def waiting_counts(scheduler: Scheduler, tx: Transaction) -> Count:

@@ -70,6 +70,7 @@ def _row(
         "delivery_id": scheduler.new_id(tx.now),
         "webhook_id": webhook_id,
         "url": url,
+        "origin": webhooks.origin_of(url),
         "event": payload.event,
         "job_number": one.record.number,
         "job_id": one.record.job_id,

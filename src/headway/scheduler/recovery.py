@@ -137,7 +137,7 @@ def _bury(
 def _forget(scheduler: Scheduler, tx: Transaction, worker_id: str) -> None:
     claimed = [row["number"] for row in tx.rows("claims_of_worker", worker_id=worker_id)]
     expire.give_back(scheduler, tx, claimed)
-    tx.do("remove_worker", worker_id=worker_id)
+    tx.do("leave_worker", worker_id=worker_id, now=tx.now_ms)
 
 
 def _dead_workers(tx: Transaction, is_alive: Callable[[Row], bool]) -> list[Row]:

@@ -2,7 +2,7 @@
 
 import os
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from headway.domain import artifacts, errors, events, states
 from headway.domain.answers import RewindReport
@@ -19,6 +19,8 @@ from headway.storage.transaction import Transaction
 SENTINEL = "merge_sentinel:"
 PATCH = "ask_save_patch"
 REWOUND = "rewound"
+CLOCKS_DIFFER_MS = 1000
+"""By so much a file may seem older than it is: file systems keep time less finely."""
 
 
 def rewind(
@@ -121,12 +123,36 @@ def _forget_artifacts(scheduler: Scheduler, tx: Transaction, found: RetrySet) ->
     markers = [name for name in names if name.startswith(settle.MARKER)]
     makers = records.listed(record.number for record in found.everyone)
     tx.do("unmake_markers", artifacts=records.listed(markers), makers=makers)
-    probes = (
-        probe
-        for name in (*filter(_is_sentinel, names), *_patches(found))
+    files = dict.fromkeys(_patches(found), 0) | _owned_sentinels(tx, found, names)
+    since = {
+        probe.path: moment
+        for name, moment in files.items()
         for probe in artifacts.parse(name, scheduler.kinds).probe
-    )
-    _remove_files(scheduler, [one.path for one in probes if isinstance(one, artifacts.FileExists)])
+        if isinstance(probe, artifacts.FileExists)
+    }
+    _remove_files(scheduler, since)
+
+
+def _owned_sentinels(tx: Transaction, found: RetrySet, names: Iterable[str]) -> dict[str, int]:
+    """Sentinels of which only jobs of the set were makers, and when the first of them started."""
+    sentinels = [name for name in names if _is_sentinel(name)]
+    if not sentinels:
+        return {}
+    makers: dict[str, set[int]] = {}
+    for row in tx.rows("producers", artifacts=records.listed(sentinels)):
+        makers.setdefault(row["artifact"], set()).add(row["number"])
+    known = {record.number: record for record in found.everyone}
+    others = set().union(*makers.values()) - known.keys()
+    starts = {
+        record.number: record.started_at
+        for record in (*known.values(), *jobs.read(tx, sorted(others)))
+        if record.started_at is not None
+    }
+    return {
+        name: min(starts[number] for number in began)
+        for name, numbers in makers.items()
+        if (began := numbers & starts.keys()) and began.isdisjoint(others)
+    }
 
 
 def _patches(found: RetrySet) -> Iterator[str]:
@@ -134,15 +160,16 @@ def _patches(found: RetrySet) -> Iterator[str]:
         yield from artifacts.names_of_job(record.job_id, record.number, [PATCH])
 
 
-def _remove_files(scheduler: Scheduler, paths: Iterable[str]) -> None:
-    """Remove those of these files that are there; each folder is read once."""
+def _remove_files(scheduler: Scheduler, since: Mapping[str, int]) -> None:
+    """Remove those of these files that were written since a moment; each folder is read once."""
     by_folder: dict[str, list[str]] = {}
-    for path in paths:
+    for path in since:
         folder, name = posixpath.split(path)
         by_folder.setdefault(folder, []).append(name)
     for folder, names in by_folder.items():
         for name in _present(scheduler, folder).intersection(names):
-            _remove_file(scheduler, posixpath.join(folder, name))
+            path = posixpath.join(folder, name)
+            _remove_file(scheduler, path, since[path])
 
 
 def _present(scheduler: Scheduler, folder: str) -> set[str]:
@@ -158,10 +185,14 @@ def _present(scheduler: Scheduler, folder: str) -> set[str]:
     return set()
 
 
-def _remove_file(scheduler: Scheduler, path: str) -> None:
-    """Remove a file; a link goes itself, not what it leads to."""
+def _remove_file(scheduler: Scheduler, path: str, since: int) -> None:
+    """Remove a file that is not older; a link goes itself, not what it leads to."""
+    file = scheduler.workspace.root / path
     try:
-        (scheduler.workspace.root / path).unlink(missing_ok=True)
+        if file.lstat().st_mtime * 1000 >= since - CLOCKS_DIFFER_MS:
+            file.unlink()
+    except FileNotFoundError:
+        pass
     except OSError as error:
         raise errors.RewindRefused(f"cannot remove {path}: {error.strerror}") from None
 

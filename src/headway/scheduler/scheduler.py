@@ -33,6 +33,7 @@ class Rules:
     largest_batch: int = 64 * MIB
     probe_every_s: float = 1.0
     allow_commands: bool = True
+    webhook_targets: str = "any"
 
 
 @dataclass(frozen=True, kw_only=True)

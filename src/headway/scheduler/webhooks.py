@@ -2,6 +2,7 @@
 
 import base64
 import secrets
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -112,19 +113,20 @@ def choose(
     `room` says how many more an origin takes; those in `full_origins` take none and are not even
     looked at, so that a dead endpoint's many messages never stand before another's few.
     """
-    full = set(full_origins)
-    chosen: dict[str, list[str]] = {}
+    chosen: Counter[str] = Counter()
     found: list[str] = []
+    behind = kept.BEFORE_ALL
     while len(found) < count:
-        # What was chosen is still due here, so its origins are left out of the next look.
-        rows = kept.due(tx, full | chosen.keys(), LOOKED_AT)
-        for delivery_id, url in rows:
-            mine = chosen.setdefault(origin_of(url), [])
-            if len(found) < count and (room is None or len(mine) < room(origin_of(url))):
-                mine.append(delivery_id)
-                found.append(delivery_id)
+        full = {one for one in chosen if room is not None and chosen[one] >= room(one)}
+        rows = kept.due(tx, full.union(full_origins), LOOKED_AT, behind)
+        for row in rows:
+            origin = webhooks.origin_of(row["url"])
+            if len(found) < count and (room is None or chosen[origin] < room(origin)):
+                found.append(row["delivery_id"])
+                chosen[origin] += 1
         if len(rows) < LOOKED_AT:
             break
+        behind = rows[-1]["due_at"], rows[-1]["delivery_id"]
     return found
 
 
@@ -145,15 +147,6 @@ def take(tx: Transaction, delivery_ids: Sequence[str]) -> list[DueDelivery]:
 def record(tx: Transaction, results: Sequence[Tried]) -> None:
     """Write down how tries went, and when the next is due."""
     kept.record(tx, [_row(tx, one) for one in results])
-
-
-def origin_of(url: str) -> str:
-    """Scheme, host and port: what is slow or dead as one."""
-    scheme, _, rest = url.partition("://")
-    host = rest
-    for mark in "/?#":
-        host = host.partition(mark)[0]
-    return f"{scheme}://{host}"
 
 
 def _row(tx: Transaction, one: Tried) -> dict[str, Any]:

@@ -7,7 +7,7 @@ neither what a server of this version reads nor the type of what it has prepared
 COLUMNS = {
     "deliveries": (
         "delivery_id, webhook_id, url, event, job_number, job_id, status, attempts, due_at, "
-        "payload, last_error, response_status, created_at, delivered_at"
+        "payload, last_error, response_status, created_at, delivered_at, origin"
     ),
     "groups": ("group_id, name, mode, on_failure, created_at, ended_at"),
     "jobs": (
@@ -35,6 +35,6 @@ COLUMNS = {
     "webhooks": ("webhook_id, url, events, secret, created_at"),
     "workers": (
         "worker_id, token_id, host, pid, process_started, built_in, abilities, slots, "
-        "first_seen, last_seen"
+        "first_seen, last_seen, left_at, draining_since"
     ),
 }

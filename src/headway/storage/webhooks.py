@@ -70,11 +70,23 @@ def deliveries(
     return [_delivery(row) for row in rows]
 
 
-def due(tx: Transaction, full_origins: Collection[str], count: int) -> list[tuple[str, str]]:
-    """Ids and URLs of messages whose turn has come, longest due first."""
-    origins = records.listed(full_origins)
-    rows = tx.rows("due_deliveries", now=tx.now_ms, full_origins=origins, count=count)
-    return [(row["delivery_id"], row["url"]) for row in rows]
+BEFORE_ALL = (0, "")
+"""Before the first message that is due: a moment and an id."""
+
+
+def due(
+    tx: Transaction, full_origins: Collection[str], count: int, behind: tuple[int, str]
+) -> Sequence[Row]:
+    """Messages whose turn has come behind a moment and an id, longest due first."""
+    due_at, delivery_id = behind
+    return tx.rows(
+        "due_deliveries",
+        now=tx.now_ms,
+        full_origins=records.listed(full_origins),
+        due_at=due_at,
+        delivery_id=delivery_id,
+        count=count,
+    )
 
 
 def take(tx: Transaction, delivery_ids: Sequence[str], until: int) -> Sequence[Row]:

@@ -37,6 +37,11 @@ def see(
     )
 
 
+def draining(tx: Transaction) -> set[str]:
+    """The workers that are to take no more jobs."""
+    return {row["worker_id"] for row in tx.rows("draining_workers")}
+
+
 def all_known(tx: Transaction, silent_since: int, is_there: Callable[[Row], bool]) -> list[Worker]:
     """Every worker with what it holds; one that is silent since then is not alive."""
     held: dict[str, list[Row]] = {}
@@ -67,6 +72,7 @@ def _view(row: Row, there: bool, silent_since: int, held: Sequence[Row]) -> Work
         gone=not there,
         holds=tuple(one["job_id"] for one in held),
         full_since=moments.maybe_from_millis(_full_since(held, row["slots"])),
+        draining_since=moments.maybe_from_millis(row["draining_since"]),
     )
 
 

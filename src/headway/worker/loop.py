@@ -85,6 +85,11 @@ class Worker:
         self._registrar.start()
         self._claimer.start()
 
+    @property
+    def is_retired(self) -> bool:
+        """Whether it claims nothing more: it was told to stop or to drain."""
+        return self._stopping.is_set()
+
     def retire(self) -> None:
         """Claim nothing more."""
         self._stopping.set()
@@ -178,6 +183,8 @@ class Worker:
             else:
                 self._claimed.add(job.job_id)
                 threading.Thread(target=self._prepare_and_run, args=(job,), daemon=True).start()
+        if taken.drain:
+            self.retire()
         return not self._plenty
 
     def _take(self, count: int) -> Taken:

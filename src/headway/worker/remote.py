@@ -108,6 +108,7 @@ class RemoteTransport:
             jobs=[_started(one) for one in got.jobs],
             since=asked + got.waited_ms / 1000,
             reported=_known(got.released) if ended else None,
+            drain=got.drain,
         )
 
     def wait(self) -> None:

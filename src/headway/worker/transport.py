@@ -53,6 +53,8 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     since: float
     reported: "Future[list[Refusal]] | None" = None
     """What became of the reports that went along with the claim."""
+    drain: bool = False
+    """Whether this worker is to take no more jobs, finish those that it has, and leave."""
 
 
 class Transport(Protocol):

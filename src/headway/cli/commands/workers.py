@@ -1,6 +1,8 @@
 """`headway workers …`."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from headway.cli.options import command, commands
 
@@ -37,17 +39,47 @@ def list_workers(session: "Session") -> None:
     session.show(page, render)
 
 
+@command(app, "drain", "headway workers drain worker-gpu1-4711-0f3a9c")
+def drain(
+    session: "Session",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The worker, as `list` shows it.")],
+    undo: Annotated[bool, typer.Option("--undo", help="Let it take jobs again.")] = False,
+) -> None:
+    """Let a worker finish the jobs it holds and take no more; `headway worker` then exits."""
+    from headway.client import calls
+
+    worker = session.send(calls.drain_worker(name, drained=not undo))
+
+    def render() -> None:
+        held = ", ".join(session.number(one) for one in worker.holds)
+        if undo:
+            session.screen.line(f"{name} takes jobs again.")
+        elif held:
+            session.screen.line(f"{name} takes no more jobs and finishes those it holds: {held}")
+        else:
+            session.screen.line(f"{name} takes no more jobs. It holds none.")
+
+    session.show(worker, render)
+
+
 def _row(session: "Session", worker: "Worker") -> "list[Cell]":
     from headway.cli import words
-    from headway.cli.screen import Styled
 
     able = f" ({', '.join(worker.capabilities)})" if worker.capabilities else ""
     return [
         worker.worker_id,
-        Styled("alive", "green") if worker.alive else Styled("gone", "red"),
+        _state(worker),
         f"{words.age(worker.last_seen)} ago",
         str(worker.slots),
         ", ".join(worker.queues) if worker.queues is not None else "all",
         (", ".join(worker.job_types) if worker.job_types is not None else "all") + able,
         ", ".join(session.number(one) for one in worker.holds),
     ]
+
+
+def _state(worker: "Worker") -> "Cell":
+    from headway.cli.screen import Styled
+
+    if not worker.alive:
+        return Styled("gone", "red")
+    return Styled("alive", "green") if worker.draining_since is None else "draining"

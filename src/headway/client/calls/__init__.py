@@ -31,6 +31,7 @@ from headway.client.calls.jobs import (
 )
 from headway.client.calls.leases import (
     claim,
+    drain_worker,
     get_lease,
     heartbeat,
     heartbeats,
@@ -117,6 +118,7 @@ __all__ = [
     "create_webhook",
     "delete_artifact",
     "delete_limit",
+    "drain_worker",
     "events_of_job",
     "get_artifact",
     "get_delivery",

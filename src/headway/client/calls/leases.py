@@ -3,6 +3,7 @@
 from headway.api.lease_shapes import (
     ClaimBody,
     Claimed,
+    DrainBody,
     HeartbeatAnswer,
     HeartbeatBody,
     Heartbeats,
@@ -32,6 +33,11 @@ def list_workers() -> Call[Page[Worker]]:
 def leave(worker_id: str) -> Call[WorkerBody]:
     """Sign a worker off."""
     return Call("DELETE", f"/api/workers/{step(worker_id)}", WorkerBody)
+
+
+def drain_worker(worker_id: str, *, drained: bool = True) -> Call[Worker]:
+    """Have a worker take no more jobs, or take some again."""
+    return Call("POST", f"/api/workers/{step(worker_id)}/drain", Worker, DrainBody(drained=drained))
 
 
 def claim(body: ClaimBody) -> Call[Claimed | None]:

@@ -11,7 +11,7 @@ HeadwayError
 ├── Conflict           not possible in the current state        409, exit 4
 │   ├── NotActive  AlreadyClaimed  IdempotencyMismatch  NameTaken  SlotReserved  StaleVersion
 │   ├── LeaseEnded  RunNotFailed  RewindRefused  IllegalMove  OtherBand
-│   └── NotAwaitingApproval  LogGap
+│   └── NotAwaitingApproval  LogGap  BuiltInWorker
 ├── Unauthorized       the token is missing or unknown          401, exit 1
 │   └── TokenRefused
 ├── Forbidden          the token's role does not allow this     403, exit 1
@@ -31,6 +31,7 @@ Each class has a stable `code` that HTTP, the command line and the SDK share.
 
 from headway.domain.errors.conflict import (
     AlreadyClaimed,
+    BuiltInWorker,
     Conflict,
     IdempotencyMismatch,
     IllegalMove,
@@ -96,6 +97,7 @@ from headway.domain.errors.root import (
 
 __all__ = [
     "AlreadyClaimed",
+    "BuiltInWorker",
     "CommandsOff",
     "Conflict",
     "ConnectionLost",

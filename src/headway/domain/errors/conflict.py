@@ -20,6 +20,18 @@ class NotActive(Conflict):
         super().__init__(f"job {job} is not active")
 
 
+class BuiltInWorker(Conflict):
+    """The worker lives in a server that is running."""
+
+    code = "built_in_worker"
+
+    def __init__(self, worker_id: str) -> None:
+        super().__init__(
+            f"worker {worker_id} is built into a server that is running: stop that server,"
+            f" or let its worker take no more jobs: headway workers drain {worker_id}"
+        )
+
+
 class AlreadyClaimed(Conflict):
     """Only a job that no worker has taken can be changed."""
 

@@ -11,7 +11,7 @@ from headway.domain.workers import Worker
 def check(lane: Lane, workers: Sequence[Worker]) -> Closed | None:
     """Closed while no living worker that takes jobs of this lane has a free slot."""
     fitting = [worker for worker in workers if worker.abilities.refusal(lane) is None]
-    living = [worker for worker in fitting if worker.alive]
+    living = [worker for worker in fitting if worker.alive and worker.draining_since is None]
     if any(not worker.is_full for worker in living):
         return None
     if living:
@@ -38,7 +38,7 @@ def _busy(lane: Lane, fitting: Sequence[Worker]) -> Closed:
 
 
 def _taken(worker: Worker, lane: Lane) -> Iterator[Blocker]:
-    if not worker.alive:
+    if not worker.alive or worker.draining_since is not None:
         yield _unfit(worker, lane)
         return
     yield Blocker(
@@ -53,5 +53,14 @@ def _taken(worker: Worker, lane: Lane) -> Iterator[Blocker]:
 
 
 def _unfit(worker: Worker, lane: Lane) -> Blocker:
-    said = worker.abilities.refusal(lane) or ("is gone" if worker.gone else "is silent")
+    refused = worker.abilities.refusal(lane)
+    if refused is None and worker.alive:
+        return Blocker(
+            kind="worker",
+            id=worker.worker_id,
+            status="draining",
+            detail="takes no more jobs",
+            since=worker.draining_since,
+        )
+    said = refused or ("is gone" if worker.gone else "is silent")
     return Blocker(kind="worker", id=worker.worker_id, detail=said, since=worker.last_seen)

@@ -1,10 +1,13 @@
 -- name: see_worker
--- A worker says that it is there; whose it is never changes.
+-- A worker says that it is there; whose it is never changes. A new process is not drained any more.
 INSERT INTO workers (worker_id, token_id, host, pid, process_started, built_in, abilities, slots, first_seen, last_seen)
 VALUES (:worker_id, :token_id, :host, :pid, :process_started, :built_in, :abilities, :slots, :now, :now)
 ON CONFLICT (worker_id) DO UPDATE SET host = excluded.host, pid = excluded.pid,
     process_started = excluded.process_started, abilities = excluded.abilities, slots = excluded.slots,
-    last_seen = excluded.last_seen;
+    last_seen = excluded.last_seen, left_at = NULL,
+    draining_since = CASE WHEN workers.left_at IS NULL AND workers.host = excluded.host
+        AND workers.pid = excluded.pid AND workers.process_started = excluded.process_started
+        THEN workers.draining_since END;
 
 -- name: owner_of_worker
 -- The token that used a worker first.
@@ -15,17 +18,29 @@ SELECT token_id FROM workers WHERE worker_id = :worker_id;
 UPDATE workers SET last_seen = :now WHERE worker_id = :worker_id;
 
 -- name: workers
--- Every worker that is known.
-SELECT {workers} FROM workers ORDER BY worker_id;
+-- Every worker that is known and has not left.
+SELECT {workers} FROM workers WHERE left_at IS NULL ORDER BY worker_id;
+
+-- name: leave_worker
+-- A worker has gone; its name stays that of its token.
+UPDATE workers SET left_at = :now WHERE worker_id = :worker_id;
 
 -- name: remove_worker
--- A worker has gone.
+-- A worker is forgotten, and its name is free.
 DELETE FROM workers WHERE worker_id = :worker_id;
+
+-- name: drain_worker
+-- A worker takes no more jobs, or takes some again.
+UPDATE workers SET draining_since = :since WHERE worker_id = :worker_id AND left_at IS NULL;
+
+-- name: draining_workers
+-- Workers that take no more jobs.
+SELECT worker_id FROM workers WHERE draining_since IS NOT NULL;
 
 -- name: delete_silent_workers
 -- Workers elsewhere that were not heard of since a moment and hold nothing: they never said goodbye.
 DELETE FROM workers WHERE worker_id IN (
-    SELECT worker_id FROM workers WHERE built_in = 0 AND last_seen <= :until
+    SELECT worker_id FROM workers WHERE (built_in = 0 OR left_at IS NOT NULL) AND last_seen <= :until
         AND worker_id NOT IN (SELECT worker_id FROM leases) LIMIT :count)
 RETURNING worker_id AS id;
 

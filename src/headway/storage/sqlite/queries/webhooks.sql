@@ -26,16 +26,15 @@ WHERE webhook_id = :webhook_id AND status = 'PENDING';
 
 -- name: insert_delivery
 -- A message to be sent.
-INSERT INTO deliveries (delivery_id, webhook_id, url, event, job_number, job_id, status, due_at, payload, created_at)
-VALUES (:delivery_id, :webhook_id, :url, :event, :job_number, :job_id, 'PENDING', :due_at, :payload, :created_at);
+INSERT INTO deliveries (delivery_id, webhook_id, url, origin, event, job_number, job_id, status, due_at, payload, created_at)
+VALUES (:delivery_id, :webhook_id, :url, :origin, :event, :job_number, :job_id, 'PENDING', :due_at, :payload, :created_at);
 
 -- name: due_deliveries
--- Messages whose turn has come, without those to origins that take no more just now.
-SELECT d.delivery_id, d.url FROM deliveries d
-WHERE d.due_at <= :now AND NOT EXISTS (
-    SELECT 1 FROM json_each(:full_origins) o
-    WHERE substr(d.url, 1, length(o.value)) = o.value
-    AND substr(d.url, length(o.value) + 1, 1) IN ('', '/', '?', '#'))
+-- Messages whose turn has come behind a place, without those to origins that take no more just now.
+-- A server of an earlier version writes no origin.
+SELECT d.delivery_id, d.url, d.due_at FROM deliveries d
+WHERE d.due_at <= :now AND (d.origin IS NULL OR d.origin NOT IN (SELECT value FROM json_each(:full_origins)))
+AND (d.due_at, d.delivery_id) > (:due_at, :delivery_id)
 ORDER BY d.due_at, d.delivery_id LIMIT :count;
 
 -- name: take_delivery
