@@ -1,5 +1,6 @@
 """The disk is full, the database is locked: the server says so, and goes on when it can."""
 
+import os
 import resource
 import sqlite3
 import threading
@@ -64,3 +65,16 @@ def test_a_locked_database_is_waited_for(stage: Stage) -> None:
     submitting.join()
     server.wait(answers[0], "SUCCEEDED")
     assert "locked" not in server.log
+
+
+def test_without_file_descriptors_a_command_waits_and_is_no_failed_attempt(stage: Stage) -> None:
+    server = stage.serve()
+    server.wait(server.submit("command", params={"argv": ["true"]}), "SUCCEEDED")
+    highest = max(int(name) for name in os.listdir(f"/proc/{server.pid}/fd"))
+    _, hard = before = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (highest + 3, hard))
+    job = server.submit("command", params={"argv": ["true"]})
+    wait_for(lambda: "Too many open files" in str(server.job(job)["progress"]), "what it waits for")
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, before)
+    assert server.wait(job, "SUCCEEDED")["attempt"] == 0
+    assert len(server.get(f"/api/jobs/{job['number']}/runs")["items"]) == 1

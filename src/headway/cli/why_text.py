@@ -27,7 +27,7 @@ def show(session: Session, job: Job, why: Why) -> None:
     screen.line(
         "  ", Styled(work if screen.width is None else screen.cut(work, screen.width - 2), "dim")
     )
-    for said in (job.error, aftermath.retry(session, job)):
+    for said in (job.error, words.progress(job), aftermath.retry(session, job)):
         if said:
             screen.line("  ", clean(said))
     screen.line()

@@ -34,7 +34,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 class Progress(msgspec.Struct, frozen=True):
     """How far a run is, in its own words."""
 
-    fraction: float
+    fraction: float | None
     message: str | None = None
 
 
@@ -99,6 +99,10 @@ class JobContext:
         if message:
             message = message[:LONGEST_MESSAGE].encode(errors="replace").decode()
         self._progress = Progress(float(fraction), message)
+
+    def remark(self, message: str) -> None:
+        """Say something about the run that is not how far it is."""
+        self._progress = Progress(None, message)
 
     def log(self, text: str) -> None:
         """Write a line to the run's stdout log."""

@@ -102,7 +102,7 @@ class Guard:
             os.write(self._pipe, _watch_line(pgid, began, deadline).encode())
 
     def _spawn(self) -> None:
-        reading, self._pipe = os.pipe()
+        reading, writing = os.pipe()
         # A child starts with the signals of the thread that made it: these never reach the guard.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, DEAF_TO)
         try:
@@ -114,6 +114,10 @@ class Guard:
                 cwd="/",
                 start_new_session=True,
             )
+            self._pipe = writing
+        except BaseException:
+            os.close(writing)
+            raise
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             os.close(reading)

@@ -32,7 +32,7 @@ class _ChildContext(JobContext):
     def progress(self, fraction: float, message: str | None = None) -> None:
         super().progress(fraction, message)
         if (newest := self.take_progress()) is not None:
-            self._outbox.send(messages.Advanced(newest.fraction, newest.message))
+            self._outbox.send(messages.Advanced(fraction, newest.message))
 
     def log(self, text: str) -> None:
         """Through the worker, which keeps the bound of the log files."""

@@ -1,22 +1,26 @@
 """A run that lives in a process group of its own: from its start to the end of its last member."""
 
 import contextlib
+import logging
+import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 from headway.domain.runs import Outcome
 from headway.storage.log_parts import OutputBound
 from headway.worker import process_groups
-from headway.worker.context import Work
-from headway.worker.executors import calls
+from headway.worker.context import JobContext, Work
+from headway.worker.executors import calls, shortage
 from headway.worker.executors.child_output import ChildOutput
 from headway.worker.executors.interface import Done
 from headway.worker.executors.settling import Settlement
 from headway.worker.executors.timers import Timer, Timers
 from headway.worker.guard import Guard
+
+log = logging.getLogger("headway.worker")
 
 GRACE_S = 10.0
 LEFTOVER_GRACE_S = 2.0
@@ -55,6 +59,7 @@ class ChildRun:
         self,
         nursery: Nursery,
         work: Work,
+        ctx: JobContext,
         done: Done,
         *,
         spawn: Callable[[ChildOutput], "subprocess.Popen[bytes]"],
@@ -62,6 +67,7 @@ class ChildRun:
     ) -> None:
         self._nursery = nursery
         self._work = work
+        self._ctx = ctx
         self._settlement = Settlement(done)
         self._spawn = spawn
         self._judge = judge
@@ -73,7 +79,17 @@ class ChildRun:
         self._ending: Ending | None = None
         self._is_over = False
         self._timers: list[Timer] = []
-        threading.Thread(target=self._live, name=f"run-{work.number}", daemon=True).start()
+        self._told_to_end = threading.Event()
+        self._begin()
+
+    def _begin(self) -> None:
+        try:
+            threading.Thread(
+                target=self._live, name=f"run-{self._work.number}", daemon=True
+            ).start()
+        except RuntimeError:  # so many threads run that the system allows no more
+            log.warning("job %s waits for a thread", self._work.number)
+            self._nursery.timers.after(shortage.LONGEST_WAIT_S, self._begin)
 
     def stop(self) -> None:
         """SIGTERM to the group now, SIGKILL after the grace period."""
@@ -96,12 +112,11 @@ class ChildRun:
         self._settlement.settle(outcome)
 
     def _outcome(self) -> Outcome:
-        if self._ending is not None:
+        started = self._start_patiently()
+        if started is None:
             return calls.stopped()
-        self._nursery.guard.start()
-        with contextlib.closing(ChildOutput(self._work.log_dir, self._nursery.bound)) as output:
-            process = self._spawn(output)
-            output.let_go()
+        process, output = started
+        with contextlib.closing(output):
             try:
                 self._adopt(process.pid)
                 output.keep_until_exit(process)
@@ -110,15 +125,55 @@ class ChildRun:
                 output.keep_rest()
         return self._conclude(returncode)
 
+    def _start_patiently(self) -> "tuple[subprocess.Popen[bytes], ChildOutput] | None":
+        """Start the process; while the machine lacks something, the run waits for it."""
+        lacks: list[str] = []
+
+        def tell(lack: str) -> None:
+            lacks.append(lack)
+            self._ctx.remark(f"not started yet: {lack}")
+
+        started = shortage.outlast(
+            self._start,
+            what=f"job {self._work.number} cannot be started",
+            pause=self._told_to_end.wait,
+            tell=tell,
+        )
+        if lacks and started is not None:
+            self._ctx.remark(f"started late: {lacks[0]}")
+        return started
+
+    def _start(self) -> "tuple[subprocess.Popen[bytes], ChildOutput] | None":
+        """Start the process, if nothing has ended the run before; raises what it lacks."""
+        if self._ending is not None:
+            return None
+        self._nursery.guard.start()
+        with contextlib.ExitStack() as stack:
+            output = stack.enter_context(
+                contextlib.closing(ChildOutput(self._work.log_dir, self._nursery.bound))
+            )
+            with _spare_handle():
+                process = self._spawn(output)
+            output.let_go()
+            stack.pop_all()
+        return process, output
+
     def _adopt(self, pid: int) -> None:
         with self._lock:
             self._pid = pid
             self._nursery.guard.watch(pid, self._deadline)
-            process_groups.record(self._work.log_dir, pid)
+            self._record(pid)
             if self._ending is not None:
                 self._send_end(pid, self._ending)
             elif self._work.timeout_s is not None:
                 self._later(self._work.timeout_s, lambda: self._end("timeout"))
+
+    def _record(self, pid: int) -> None:
+        """A note for the recovery; without it, the process is found by its environment."""
+        try:
+            process_groups.record(self._work.log_dir, pid)
+        except OSError as error:
+            log.warning("the process of job %s is not noted: %s", self._work.number, error)
 
     def _bury(self, process: "subprocess.Popen[bytes]") -> int:
         """Nothing outlives its run: end what the leader left behind, then reap it."""
@@ -129,7 +184,10 @@ class ChildRun:
                 timer.cancel()
         # After a time-out the lease is over: a retry must not run beside what is left.
         grace = 0.0 if self._ending == "timeout" else LEFTOVER_GRACE_S
-        process_groups.end_run(process.pid, {self._work.run_id}, grace)
+        shortage.outlast(
+            lambda: process_groups.end_run(process.pid, {self._work.run_id}, grace),
+            what=f"what job {self._work.number} left behind cannot be looked for",
+        )
         returncode = process.wait()
         self._nursery.guard.forget(process.pid)
         return returncode
@@ -145,6 +203,7 @@ class ChildRun:
         with self._lock:
             if self._ending is None and not self._is_over:
                 self._ending = why
+                self._told_to_end.set()
                 if self._pid is not None:
                     self._send_end(self._pid, why)
 
@@ -187,3 +246,13 @@ def run_marks(work: Work) -> dict[str, str]:
         process_groups.RUN_MARK: work.run_id,
         "HEADWAY_ATTEMPT": str(work.attempt),
     }
+
+
+@contextlib.contextmanager
+def _spare_handle() -> Iterator[None]:
+    """A file descriptor that is free again as soon as the process runs, to look at it with."""
+    spare = os.open(os.devnull, os.O_RDONLY)
+    try:
+        yield
+    finally:
+        os.close(spare)

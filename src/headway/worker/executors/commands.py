@@ -12,7 +12,7 @@ from headway.domain.errors import HeadwayError, InvalidParams
 from headway.domain.handlers import CommandParams
 from headway.domain.runs import Outcome, RunStatus
 from headway.worker.context import JobContext, Work
-from headway.worker.executors import calls
+from headway.worker.executors import calls, shortage
 from headway.worker.executors.child_output import ChildOutput
 from headway.worker.executors.children import (
     ChildRun,
@@ -43,6 +43,7 @@ class CommandExecutor:
         return ChildRun(
             self._nursery,
             work,
+            ctx,
             done,
             spawn=lambda output: _spawn(work, self._resolve, output),
             judge=_judge,
@@ -75,6 +76,8 @@ def _spawn(work: Work, resolve: Resolve, output: ChildOutput) -> "subprocess.Pop
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
+            if shortage.is_one(error):
+                raise
             raise NotStarted(_refusal(params.argv[0], error)) from error
 
 

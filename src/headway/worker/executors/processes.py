@@ -12,7 +12,7 @@ import msgspec
 from headway.domain.handlers import Function, Handler
 from headway.domain.runs import Outcome
 from headway.worker.context import JobContext, Work
-from headway.worker.executors import calls, messages
+from headway.worker.executors import calls, messages, shortage
 from headway.worker.executors.child_output import ChildOutput
 from headway.worker.executors.children import (
     ChildRun,
@@ -49,7 +49,7 @@ class ProcessExecutor:
         def spawn(output: ChildOutput) -> "subprocess.Popen[bytes]":
             return talk.spawn(work, self._request(work), output)
 
-        return ChildRun(self._nursery, work, done, spawn=spawn, judge=talk.conclude)
+        return ChildRun(self._nursery, work, ctx, done, spawn=spawn, judge=talk.conclude)
 
     def _request(self, work: Work) -> messages.Request:
         handler = self._handlers.get(work.job_type)
@@ -82,17 +82,21 @@ class _Conversation:
         self, work: Work, request: messages.Request, output: ChildOutput
     ) -> "subprocess.Popen[bytes]":
         """Start the child and begin to talk to it."""
-        inbox, self._to_child = os.pipe()
-        from_child, outbox = os.pipe()
-        try:
-            process = _start_python(work, inbox, outbox, output)
-        except OSError as error:
-            os.close(self._to_child)
-            os.close(from_child)
-            raise NotStarted(calls.failed(f"cannot start a process: {error}")) from error
-        finally:
-            os.close(inbox)
-            os.close(outbox)
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as the_childs:
+            inbox, to_child = os.pipe()
+            the_childs.callback(os.close, inbox)
+            ours.callback(os.close, to_child)
+            from_child, outbox = os.pipe()
+            ours.callback(os.close, from_child)
+            the_childs.callback(os.close, outbox)
+            try:
+                process = _start_python(work, inbox, outbox, output)
+            except OSError as error:
+                if shortage.is_one(error):
+                    raise
+                raise NotStarted(calls.failed(f"cannot start a process: {error}")) from error
+            ours.pop_all()
+        self._to_child = to_child
         self._thread = threading.Thread(
             target=self._talk, args=(request, from_child), name="child-talk", daemon=True
         )

@@ -14,6 +14,8 @@ from headway.worker.executors.timers import Timers
 PATIENCE_S = 0.005
 """As long as Python lets one thread keep the others waiting: less would say nothing of the runs."""
 
+NO_THREAD_S = 1.0
+
 
 class Run(Protocol):
     """Something to execute."""
@@ -82,9 +84,25 @@ class SlotThreads:
             self._active += 1
             if self._parked:
                 self._parked.pop().release()
-            else:
-                name = f"headway-slot-{next(self._names)}"
-                threading.Thread(target=self._serve, name=name, daemon=True).start()
+            elif not self._start_thread():
+                self._active -= 1
+                if self._active == 0:  # nothing serves the line: look again when there may be room
+                    self._timers.after(NO_THREAD_S, self._retry)
+                return
+
+    def _start_thread(self) -> bool:
+        """Whether another thread could be started: the system may allow no more."""
+        name = f"headway-slot-{next(self._names)}"
+        try:
+            threading.Thread(target=self._serve, name=name, daemon=True).start()
+        except RuntimeError:
+            return False
+        return True
+
+    def _retry(self) -> None:
+        with self._lock:
+            if self._active == 0 and self._line:
+                self._wake(1)
 
     def _serve(self) -> None:
         signal = threading.Semaphore(0)
