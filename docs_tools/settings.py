@@ -45,9 +45,16 @@ PAGE = """\
 {written_by}
 
 Headway takes each setting from the first of these that has it: the command's option, the
-environment variable, the file `headway.toml` in the current folder, the default. In the
-environment, separate the items of a list with commas, and write limits as `gpu=1,type:story=2`. In
-the file, use the name as the key:
+environment variable, the file `headway.toml` in the current folder, the default.
+
+As git does, commands and programs in a folder with neither `.headway` nor `headway.toml` use the
+nearest folder above that has a `.headway`: its data, its `headway.toml` (paths in it are relative
+to it), and itself as the workspace. The search ends at the home directory and at the end of the
+file system, and passes over what belongs to another user. `--data` or `HEADWAY_DATA` switches it
+off. `serve` and `worker` do not search: they use the current folder.
+
+In the environment, separate the items of a list with commas, and write limits as
+`gpu=1,type:story=2`. In the file, use the name as the key:
 
 ```toml
 app = "shop:app"

@@ -8,10 +8,13 @@ from typing import Any
 
 import msgspec
 
+from headway import project_folder
 from headway.domain import errors
 
-FILE = "headway.toml"
+FILE = project_folder.SETTINGS
 PREFIX = "HEADWAY_"
+PATHS = ("data", "workspace", "ca_file")
+SQLITE = "sqlite:///"
 RANGES = {
     "port": (0, 65535),
     "slots": (1, 10_000),
@@ -23,7 +26,7 @@ RANGES = {
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that can be set. Each has the environment variable `HEADWAY_<NAME>`."""
 
-    data: str = ".headway"
+    data: str = project_folder.STORE
     db: str | None = None
     url: str | None = None
     token: str | None = None
@@ -69,9 +72,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return self.database_url not in (f"sqlite:///{file}", f"sqlite:///{file.absolute()}")
 
 
-def load(options: Mapping[str, Any] | None = None, folder: Path | None = None) -> Settings:
-    """The settings in force. Options that are None were not given."""
+def load(
+    options: Mapping[str, Any] | None = None, folder: Path | None = None, *, search: bool = True
+) -> Settings:
+    """The settings in force. Options that are None were not given.
+
+    Without a folder and a data directory, they are those of the folder above that has a store.
+    """
+    searched = folder is None and search and not _names_data(options)
+    above = project_folder.above() if searched else None
+    folder = folder or above
     values: dict[str, Any] = _from_file(folder or Path())
+    if above is not None:
+        values = _anchored(values, above)
     values.update(_from_environment(os.environ))
     values.update({name: value for name, value in (options or {}).items() if value is not None})
     try:
@@ -93,6 +106,21 @@ def load(options: Mapping[str, Any] | None = None, folder: Path | None = None) -
             place("webhook_targets", options, folder),
             f"{found.webhook_targets!r} is neither any nor public",
         )
+    return found
+
+
+def _names_data(options: Mapping[str, Any] | None) -> bool:
+    return bool((options or {}).get("data") or os.environ.get(f"{PREFIX}DATA"))
+
+
+def _anchored(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The same with paths that hold in any folder: in a file they are relative to its own."""
+    found = {"data": project_folder.STORE, "workspace": ".", **values}
+    for name in PATHS:
+        if isinstance(found.get(name), str):
+            found[name] = str(folder / found[name])
+    if str(found.get("db", "")).startswith(SQLITE):
+        found["db"] = f"{SQLITE}{folder / found['db'].removeprefix(SQLITE)}"
     return found
 
 

@@ -273,3 +273,45 @@ def test_doctor_misses_the_file_of_a_running_server(served: Cli) -> None:
     assert ill["detail"] == ".headway/headway.db is missing, and a server is using it"
     database.with_suffix(".away").rename(database)
     assert "No problems found" in served.text("doctor")
+
+
+SAY_FOO = ("sh", "-c", 'echo "$FOO"')
+
+
+def test_run_hands_the_environment_on(served: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOO", "two\nlines")
+    monkeypatch.setenv("HEADWAY_SLOTS", "7")
+    assert served.program("run", "--", *SAY_FOO)[:2] == (0, "two\nlines\n")
+    assert served.program("run", "--no-env", "--", *SAY_FOO)[:2] == (0, "\n")
+    kept = served.json("jobs", "show", "1")["params"]["secret_env"]
+    assert (kept["FOO"], "HEADWAY_SLOTS" in kept) == ("two\nlines", False)
+    assert "secret_env" not in served.json("jobs", "show", "2")["params"]
+    monkeypatch.delenv("FOO")
+    served.call("jobs", "retry", "1", "--force")
+    served.call("jobs", "wait", "1")
+    assert served.text("jobs", "tail", "1") == "two\nlines\n"
+
+
+def test_run_prints_no_environment(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOO", "hush-hush")
+    code, out, err = cli.program("run", "--json", "--", "true")
+    assert (code, json.loads(out)["params"]["secret_env"]) == (0, "***")
+    run_id = json.loads(out)["run_id"]
+    shown = cli.text("jobs", "show", "1") + cli.text("jobs", "list", "--all")
+    shown += cli.text("runs", "show", run_id) + cli.text("jobs", "attach", "1", "--json")
+    assert "hush" not in out + err + shown
+
+
+def test_run_names_a_variable_that_is_not_text(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODD", "\udcff")
+    code, out, err = cli.program("run", "--", "echo", "on")
+    assert (code, out) == (0, "on\n")
+    assert "'ODD' is not handed on, it is not text in UTF-8\n" in err
+
+
+def test_run_hands_nothing_on_to_a_server_by_url(
+    served: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = json.loads((served.folder / ".headway" / "server.json").read_text())["url"]
+    monkeypatch.setenv("FOO", "bar")
+    assert served.program("run", "--url", url, "--", *SAY_FOO)[:2] == (0, "\n")

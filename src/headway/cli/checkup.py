@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from headway import admin_token, wiring
+from headway import admin_token, project_folder, wiring
 from headway import settings as settings_module
 from headway.cli import schedule_text
 from headway.cli.session import Session
@@ -92,7 +92,7 @@ def _clock() -> Finding:
 
 
 def _settings() -> Finding:
-    path = Path(settings_module.FILE)
+    path = (project_folder.above() or Path()) / settings_module.FILE
     names = [name for name in os.environ if name.startswith(settings_module.PREFIX)]
     shown = ", ".join(sorted(names))
     parts = [str(path)] if path.is_file() else []

@@ -131,6 +131,13 @@ def _terms(job: Job) -> list[tuple[str, Cell | None]]:
     ]
 
 
+def without_environment(job: Job) -> Job:
+    """The job without the variables that `run` handed on: what it prints may end up in a log."""
+    if "secret_env" not in job.params:
+        return job
+    return msgspec.structs.replace(job, params={**job.params, "secret_env": "***"})
+
+
 def lock(one: Lock) -> str:
     """A lock as it would be typed."""
     return one.key if one.mode == "exclusive" else f"{one.key}:{one.mode}"

@@ -85,9 +85,9 @@ class Session:
         """The settings in force."""
         return settings_module.load(self._given)
 
-    def settings_with(self, **more: Any) -> Settings:
-        """The settings in force, with options that only some commands have."""
-        return settings_module.load({**self._given, **more})
+    def settings_here(self, **more: Any) -> Settings:
+        """The settings of this very folder, with options that only some commands have."""
+        return settings_module.load({**self._given, **more}, search=False)
 
     @cached_property
     def client(self) -> Client:

@@ -65,7 +65,13 @@ def work(job: Job) -> str:
 
 def params(given: dict[str, Any]) -> str:
     """Params as they would be typed: `genre=horror length=3`."""
-    return " ".join(f"{name}={_value(value)}" for name, value in given.items())
+    return " ".join(f"{name}={_shown(name, value)}" for name, value in given.items())
+
+
+def _shown(name: str, value: Any) -> str:
+    if name == "secret_env" and isinstance(value, dict):
+        return f"({len(value)} variables)"
+    return _value(value)
 
 
 def _value(value: Any) -> str:

@@ -120,6 +120,7 @@ class CommandParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     argv: list[str] | None = None
     cwd: str | None = None
     env: dict[str, str] | None = None
+    secret_env: dict[str, str] | None = None
     stdin: str | None = None
 
     @classmethod

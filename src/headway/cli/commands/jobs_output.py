@@ -77,7 +77,7 @@ def copy_log(
 
 def attach(session: "Session", job: options.Job) -> None:
     """Follow a job until it ends, and exit with its code; 10 if it is blocked."""
-    from headway.cli import aftermath, follow, words
+    from headway.cli import aftermath, follow, job_text, words
 
     try:
         ended = follow.Follower(session).follow(job)
@@ -87,7 +87,7 @@ def attach(session: "Session", job: options.Job) -> None:
         session.screen.note(f"\njob {job} goes on without you watching; {again} follows it again")
         raise
     if session.screen.json:
-        session.screen.value(ended)
+        session.screen.value(job_text.without_environment(ended))
     else:
         session.screen.note(follow.ending(session, ended))
         if ended.retried_by is not None:

@@ -40,6 +40,13 @@ def run(
     lock: given.Locks = None,
     tag: given.Tags = None,
     timeout: given.Timeout = None,
+    env: Annotated[
+        bool,
+        typer.Option(
+            "--env/--no-env",
+            help="Hand this environment on and keep it with the job; not with --url.",
+        ),
+    ] = True,
 ) -> None:
     """Run a command as a job, show its output and exit with its code."""
     chosen = given.chosen(
@@ -52,14 +59,14 @@ def run(
         tags=tag,
         timeout=timeout,
     )
-    job = _submit(session, argv, chosen)
+    job = _submit(session, argv, chosen, hand_on=env)
     session.screen.note(f"job {job.number}")
     with _worker(session, job.number), _signals():
         ended = _follow(session, job)
     _end(session, ended)
 
 
-def _submit(session: "Session", argv: list[str], chosen: dict[str, Any]) -> "Job":
+def _submit(session: "Session", argv: list[str], chosen: dict[str, Any], *, hand_on: bool) -> "Job":
     from headway.cli import piped
     from headway.client import calls, options
 
@@ -67,10 +74,26 @@ def _submit(session: "Session", argv: list[str], chosen: dict[str, Any]) -> "Job
     if (text := piped.read(session.screen, session.settings.largest_body)) is not None:
         params["stdin"] = text
     if session.settings.url is None:
-        # The workspace is on this machine, so the command runs where it was typed.
+        # The workspace is on this machine, so the command runs where and as it was typed.
         params["cwd"] = os.getcwd()
+        if hand_on:
+            params["secret_env"] = _environment(session)
     request = options.request("command", params, {**chosen, "retries": 0})  # type: ignore[typeddict-item]
     return session.send(calls.submit(request))
+
+
+def _environment(session: "Session") -> dict[str, str]:
+    """The variables of this process but for our own settings, as far as they are text."""
+    from headway.settings import PREFIX
+
+    handed_on = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    for name, value in tuple(handed_on.items()):
+        try:
+            f"{name}{value}".encode()
+        except UnicodeEncodeError:
+            del handed_on[name]
+            session.screen.note(f"{name!a} is not handed on, it is not text in UTF-8")
+    return handed_on
 
 
 @contextmanager
@@ -147,11 +170,11 @@ def _follow(session: "Session", job: "Job") -> "Job":
 
 
 def _end(session: "Session", job: "Job") -> None:
-    from headway.cli import follow, words
+    from headway.cli import follow, job_text, words
     from headway.domain import states
 
     if session.screen.json:
-        session.screen.value(job)
+        session.screen.value(job_text.without_environment(job))
     elif job.status not in states.SUCCESS:
         session.screen.note(follow.ending(session, job))
     raise typer.Exit(words.ending(job))

@@ -66,7 +66,21 @@ def serve(
         port=port,
         capabilities=capability or None,
     )
+    _say_what_is_above(session, settings)
     serving.serve(settings, json=session.screen.json)
+
+
+def _say_what_is_above(session: "Session", settings: "Settings") -> None:
+    """A store of a folder above, which other commands would have used here until now."""
+    from headway import project_folder
+    from headway.settings import Settings
+
+    if settings.data == Settings().data and (above := project_folder.above()) is not None:
+        store = above / project_folder.STORE
+        session.screen.note(
+            f"{store} is left alone, this folder gets a store of its own; "
+            f"to serve that one: cd {above}, or --data {store}"
+        )
 
 
 @command(
@@ -89,7 +103,8 @@ def worker(
     from headway.cli import serve as serving
     from headway.server_file import ServerFile
 
-    running = None if session.settings.url else ServerFile(session.settings.data_dir).running()
+    here = session.settings_here()
+    running = None if here.url else ServerFile(here.data_dir).running()
     settings = _settings(
         session,
         app=app,
@@ -97,7 +112,7 @@ def worker(
         workspace=workspace,
         queues=queue or None,
         capabilities=capability or None,
-        url=session.settings.url or (running.url if running else None),
+        url=here.url or (running.url if running else None),
     )
     serving.work(settings)
 
@@ -107,7 +122,7 @@ def _settings(session: "Session", **more: Any) -> "Settings":
     from headway import settings as settings_module
     from headway.domain import errors
 
-    settings = session.settings_with(**more)
+    settings = session.settings_here(**more)
     if not Path(settings.workspace).is_dir():
         raise errors.InvalidRequest(
             settings_module.place("workspace", more),

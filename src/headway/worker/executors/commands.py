@@ -69,7 +69,7 @@ def _spawn(work: Work, resolve: Resolve, output: ChildOutput) -> "subprocess.Pop
             return subprocess.Popen(
                 params.argv,
                 cwd=folder,
-                env=_environment(work, params.env or {}),
+                env=_environment(work, {**(params.env or {}), **(params.secret_env or {})}),
                 stdin=stdin,
                 stdout=output.stdout,
                 stderr=output.stderr,
