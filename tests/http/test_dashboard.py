@@ -4,7 +4,10 @@ import json
 import re
 from datetime import datetime, timedelta
 
+import pytest
 from tests.servers import Server, Stage
+
+from headway.http import dashboard
 
 
 def test_the_page_brings_everything_along(server: Server) -> None:
@@ -37,3 +40,24 @@ def test_the_link_that_is_printed_lets_in_once(stage: Stage) -> None:
         made = let_in.get("/api/tokens").json()["items"][0]
     lasts = datetime.fromisoformat(made["expires_at"]) - datetime.fromisoformat(made["created_at"])
     assert (made["name"], lasts) == ("dashboard", timedelta(hours=12))
+
+
+def test_an_admin_gets_fresh_codes_that_no_cache_keeps(server: Server) -> None:
+    made = server.http.post("/dashboard/codes")
+    assert (made.status_code, made.headers["cache-control"]) == (201, "no-store")
+    with server.client() as browser:
+        let_in = browser.post("/dashboard/session", json={"code": made.json()["code"]})
+        assert browser.post("/dashboard/codes").status_code == 401
+    assert (let_in.status_code, let_in.headers["cache-control"]) == (200, "no-store")
+    assert server.http.post("/dashboard/codes").json()["code"] != made.json()["code"]
+
+
+def test_a_code_is_good_for_ten_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("headway.http.dashboard.time.monotonic", lambda: now)
+    codes = dashboard.Codes()
+    old = codes.issue()
+    now += dashboard.CODE_LASTS_S + 1
+    codes.issue()
+    assert old not in codes._codes
+    assert len(codes._codes) == 1

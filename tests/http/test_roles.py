@@ -24,6 +24,7 @@ ALLOWED = {
     ("GET", "/api/webhooks"): {"admin"},
     ("GET", "/metrics"): {"read", "submit", "admin"},
     ("POST", "/api/direct/note"): {"submit", "admin"},
+    ("POST", "/dashboard/codes"): {"admin"},
 }
 
 BODIES = {

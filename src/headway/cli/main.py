@@ -31,6 +31,10 @@ COMMANDS = {
         "housekeeping",
         "Bring the database up to date, or copy it to another one.",
     ),
+    "dashboard": (
+        "dashboard",
+        "Print a fresh link to the dashboard; it works once and lets in as an admin.",
+    ),
     "doctor": ("doctor", "Diagnose the setup and suggest fixes."),
 }
 

@@ -153,7 +153,7 @@ def server_url(url: str) -> str:
 
 def _within(call: Call[Any]) -> float | None:
     """How long to wait for an answer; the server itself sets a limit to what waits for a slot."""
-    return None if call.needs_server else wire.ANSWER_WITHIN_S
+    return None if call.takes_its_time else wire.ANSWER_WITHIN_S
 
 
 def _target(call: Call[Any]) -> str:

@@ -185,6 +185,14 @@ class MarkerView(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
 
 
+class DashboardCode(msgspec.Struct, frozen=True, kw_only=True):
+    """A code that lets a browser in once, and for how long."""
+
+    code: str
+    expires_in_s: float
+    session_lasts_s: float
+
+
 class DirectAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What the handler returned."""
 

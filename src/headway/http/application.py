@@ -243,6 +243,9 @@ class Application:
     async def _dashboard(self, exchange: Exchange) -> None:
         await dashboard.show(exchange)
 
+    async def _dashboard_code(self, exchange: Exchange, _: Principal, __: Ended) -> None:
+        await self._codes.hand_out(exchange)
+
     async def _event_stream(self, exchange: Exchange, _: Principal, ended: Ended) -> None:
         await self._streams.events(exchange, ended)
 
@@ -270,6 +273,8 @@ def _special(exchange: Exchange) -> tuple[Role, Special] | None:
             return Role.WORK, Application._claim
         case ["DELETE", "api", "workers", _]:
             return Role.WORK, Application._let_go
+        case ["POST", "dashboard", "codes"]:
+            return Role.ADMIN, Application._dashboard_code
         case ["POST", "api", "direct", _]:
             return Role.SUBMIT, Application._run_direct
         case ["GET", "api", "events"] if "text/event-stream" in (exchange.header("accept") or ""):

@@ -9,6 +9,7 @@ from importlib import resources
 import msgspec
 
 from headway.domain import errors
+from headway.domain.answers import DashboardCode
 from headway.domain.tokens import Role
 from headway.http.exchange import Exchange
 from headway.scheduler import tokens
@@ -26,6 +27,7 @@ HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-cache"),
 )
+NOT_KEPT = ((b"cache-control", b"no-store"),)
 FILES = {
     "/": ("index.html", b"text/html; charset=utf-8"),
     "/dashboard/page.js": ("page.js", b"text/javascript; charset=utf-8"),
@@ -48,9 +50,21 @@ class Codes:
 
     def issue(self) -> str:
         """A new code."""
+        now = time.monotonic()
+        self._codes = {code: until for code, until in self._codes.items() if until > now}
         code = secrets.token_urlsafe(16)
-        self._codes[code] = time.monotonic() + CODE_LASTS_S
+        self._codes[code] = now + CODE_LASTS_S
         return code
+
+    async def hand_out(self, exchange: Exchange) -> None:
+        """A new code for an admin."""
+        await exchange.body(1000)
+        made = DashboardCode(
+            code=self.issue(),
+            expires_in_s=CODE_LASTS_S,
+            session_lasts_s=TOKEN_LASTS.total_seconds(),
+        )
+        await exchange.answer(201, msgspec.json.encode(made), headers=NOT_KEPT)
 
     async def exchange(self, exchange: Exchange) -> None:
         """A token for a code."""
@@ -61,7 +75,7 @@ class Codes:
         expires = self._codes.pop(body.code, 0.0)
         if expires < time.monotonic() or self._scheduler is None:
             raise errors.Unauthorized(
-                "this code is used up or too old; the server prints a new one when it starts"
+                "this code is used up or too old; for a new link: headway dashboard"
             )
         scheduler = self._scheduler
         made = await awaiting(
@@ -69,7 +83,7 @@ class Codes:
                 lambda tx: tokens.create(scheduler, tx, "dashboard", Role.ADMIN, TOKEN_LASTS)
             )
         )
-        await exchange.answer(200, msgspec.json.encode({"token": made.token}))
+        await exchange.answer(200, msgspec.json.encode({"token": made.token}), headers=NOT_KEPT)
 
 
 async def show(exchange: Exchange) -> None:

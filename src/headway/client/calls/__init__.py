@@ -5,7 +5,7 @@ waiting or not.
 """
 
 from headway.client.calls.call import Call, JobRef, step
-from headway.client.calls.direct import run_direct
+from headway.client.calls.direct import create_dashboard_code, run_direct
 from headway.client.calls.groups import (
     cancel_group,
     create_group,
@@ -110,6 +110,7 @@ __all__ = [
     "change_schedule",
     "change_template",
     "claim",
+    "create_dashboard_code",
     "create_group",
     "create_reservation",
     "create_schedule",

@@ -27,7 +27,8 @@ class Call(Generic[Answer]):
     query: Mapping[str, Any] = field(default_factory=dict)
     safe_to_repeat: bool = True
     needs_server: bool = False
-    """Only a server can answer, and it takes as long as the work does."""
+    takes_its_time: bool = False
+    """The answer takes as long as the work does."""
 
 
 def step(value: object) -> str:

@@ -1,10 +1,10 @@
-"""The call that takes the next slot."""
+"""Calls that only a server can answer."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from headway.client.calls.call import Call, step
-from headway.domain.answers import DirectAnswer
+from headway.domain.answers import DashboardCode, DirectAnswer
 from headway.domain.requests import DirectBody
 from headway.domain.reservations import WAIT_TIMEOUT_S
 
@@ -21,4 +21,10 @@ def run_direct(
         body,
         safe_to_repeat=False,
         needs_server=True,
+        takes_its_time=True,
     )
+
+
+def create_dashboard_code() -> Call[DashboardCode]:
+    """Get a code that lets a browser in once, as an admin."""
+    return Call("POST", "/dashboard/codes", DashboardCode, safe_to_repeat=False, needs_server=True)

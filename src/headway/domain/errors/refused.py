@@ -222,8 +222,8 @@ class NeedsServer(Unavailable):
 
     code = "needs_server"
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "a direct request runs in a server's next slot") -> None:
         super().__init__(
-            "a direct request runs in a server's next slot, and no server was found here; "
-            "start one with headway serve --app MODULE:APP, or name one with --url or HEADWAY_URL"
+            f"{what}, and no server was found here; "
+            "start one with headway serve, or name one with --url or HEADWAY_URL"
         )
