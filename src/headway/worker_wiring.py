@@ -32,6 +32,7 @@ def executors(
     workspace: Workspace,
     limit: int,
     bound: OutputBound,
+    settings: Settings | None = None,
 ) -> Executors:
     """Every way to execute a job."""
     timers = Timers()
@@ -39,7 +40,7 @@ def executors(
     isolated = {name for name, handler in handlers.items() if handler.isolation == "process"}
     return Executors(
         ThreadExecutor(handlers, slots, timers=timers, result_limit=limit),
-        ProcessExecutor(handlers, nursery, result_limit=limit),
+        ProcessExecutor(handlers, nursery, result_limit=limit, settings=settings),
         CommandExecutor(nursery, workspace.resolve),
         isolated,
     )

@@ -15,7 +15,7 @@ from headway import settings
 from headway.domain import states
 
 NOTHING_TO_WAIT_FOR = {
-    headway.App: {"client", "job", "pipeline", "settings", "submit_on"},
+    headway.App: {"as_child", "client", "job", "pipeline", "settings", "submit_on", "work_for"},
     headway.Client: set(),
     headway.JobFunction: {"options", "request", "submit_on"},
     headway.JobHandle: set(),

@@ -1,22 +1,39 @@
 """Rules about who may ask for what, beyond the role of an operation."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
+from headway.api import children
 from headway.domain import errors
 from headway.domain.requests import JobRequest
 from headway.domain.tokens import Principal, Role
 from headway.scheduler import command_rule
+from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
 from headway.storage.transaction import Transaction
 
 
-def command_check(
-    principal: Principal, request: JobRequest
+def submit_check(
+    scheduler: Scheduler, principal: Principal, request: JobRequest
 ) -> Callable[[Transaction], None] | None:
-    """The rule for commands, asked for one request, where there is anything to ask."""
+    """What is asked before a job is submitted, where there is anything to ask."""
     if principal.may(Role.ADMIN):
         return None
-    return lambda tx: command_rule.check_submits(tx, principal.role, [request])
+    return lambda tx: check_submits(scheduler, tx, principal, [request])
+
+
+def check_submits(
+    scheduler: Scheduler, tx: Transaction, principal: Principal, wanted: Sequence[JobRequest]
+) -> None:
+    """The rules for commands and for children, asked for jobs that are submitted."""
+    if principal.role is Role.WORK:
+        children.check(scheduler, tx, principal, wanted)
+    command_rule.check_submits(tx, principal.role, wanted)
+
+
+def check_own(tx: Transaction, principal: Principal, reference: str) -> None:
+    """A worker may see and cancel jobs that it runs, and their children."""
+    if principal.role is Role.WORK:
+        children.check_own(tx, principal, reference)
 
 
 def check_change(

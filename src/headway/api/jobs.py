@@ -16,7 +16,7 @@ from headway.domain.runs import Run
 from headway.domain.states import JobStatus
 from headway.domain.tokens import Role
 from headway.scheduler import cancel as cancelling
-from headway.scheduler import command_rule, explain, queue_control, results, submit
+from headway.scheduler import explain, queue_control, results, submit
 from headway.storage import events, job_lists, jobs, runs
 from headway.storage.job_lists import JobFilter
 from headway.storage.transaction import Manner, Transaction
@@ -65,14 +65,23 @@ class CancelBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     force: bool = False
 
 
-@operation("POST", "/api/jobs", Role.SUBMIT, body=JobRequest, answer=Job, status=201, also=(200,))
+@operation(
+    "POST",
+    "/api/jobs",
+    Role.SUBMIT,
+    body=JobRequest,
+    answer=Job,
+    status=201,
+    also=(200,),
+    for_workers=True,
+)
 def create_job(call: Call[JobRequest, Nothing]) -> Any:
     """Submit a job; 200 if the same request or its unique key already has one."""
     request = _with_key(call.body, call.idempotency_key)
     wish = submit.Wish(
         scheduler=call.scheduler,
         request=request,
-        check=access.command_check(call.principal, request),
+        check=access.submit_check(call.scheduler, call.principal, request),
     )
     return map_future(submit.submit_later(wish), _answer_receipt)
 
@@ -93,7 +102,15 @@ def _answer_receipt(receipt: submit.Receipt) -> Answered:
     return Answered(receipt.job, 201 if receipt.created else 200)
 
 
-@operation("POST", "/api/jobs/batch", Role.SUBMIT, body=Batch, answer=BatchAnswer, status=201)
+@operation(
+    "POST",
+    "/api/jobs/batch",
+    Role.SUBMIT,
+    body=Batch,
+    answer=BatchAnswer,
+    status=201,
+    for_workers=True,
+)
 def create_jobs(call: Call[Batch, Nothing]) -> Any:
     """Submit many jobs, all or nothing; jobs may refer to each other by `ref`."""
     wanted: Sequence[JobRequest] = call.body.jobs
@@ -106,7 +123,7 @@ def create_jobs(call: Call[Batch, Nothing]) -> Any:
     wanted = submit.prepared(call.scheduler, wanted)
 
     def work(tx: Transaction) -> BatchAnswer:
-        command_rule.check_submits(tx, call.principal.role, wanted)
+        access.check_submits(call.scheduler, tx, call.principal, wanted)
         made = submit.submit_all(call.scheduler, tx, wanted)
         return BatchAnswer(
             jobs=[
@@ -173,10 +190,15 @@ def _statuses(text: str | None) -> tuple[JobStatus, ...]:
     return tuple(found)
 
 
-@operation("GET", "/api/jobs/{id}", Role.READ, answer=Job)
+@operation("GET", "/api/jobs/{id}", Role.READ, answer=Job, for_workers=True)
 def get_job(call: Call[Nothing, Nothing]) -> Job:
     """Get one job, by id or number."""
-    return call.scheduler.store.read(lambda tx: explain.view(call.scheduler, tx, call.path["id"]))
+
+    def work(tx: Transaction) -> Job:
+        access.check_own(tx, call.principal, call.path["id"])
+        return explain.view(call.scheduler, tx, call.path["id"])
+
+    return call.scheduler.store.read(work)
 
 
 @operation("PATCH", "/api/jobs/{id}", Role.SUBMIT, body=JobPatch, answer=Job)
@@ -194,11 +216,14 @@ def change_job(call: Call[JobPatch, Nothing]) -> Any:
     return call.scheduler.store.write_later(work)
 
 
-@operation("POST", "/api/jobs/{id}/cancel", Role.SUBMIT, body=CancelBody, answer=Job)
+@operation(
+    "POST", "/api/jobs/{id}/cancel", Role.SUBMIT, body=CancelBody, answer=Job, for_workers=True
+)
 def cancel_job(call: Call[CancelBody, Nothing]) -> Any:
     """Cancel a job: at once while it waits, by request or by force while it runs."""
 
     def work(tx: Transaction) -> Job:
+        access.check_own(tx, call.principal, call.path["id"])
         number = cancelling.cancel(
             call.scheduler, tx, call.path["id"], reason=call.body.reason, force=call.body.force
         )
@@ -219,10 +244,15 @@ def list_runs_of_job(call: Call[Nothing, Nothing]) -> Page[Run]:
     return Page(items=call.scheduler.store.read(work))
 
 
-@operation("GET", "/api/jobs/{id}/result", Role.READ, answer=JobResult)
+@operation("GET", "/api/jobs/{id}/result", Role.READ, answer=JobResult, for_workers=True)
 def get_result(call: Call[Nothing, Nothing]) -> JobResult:
     """Get the result of an ended job; 404 `not_finished` before its end."""
-    return call.scheduler.store.read(lambda tx: results.result(tx, call.path["id"]))
+
+    def work(tx: Transaction) -> JobResult:
+        access.check_own(tx, call.principal, call.path["id"])
+        return results.result(tx, call.path["id"])
+
+    return call.scheduler.store.read(work)
 
 
 @operation("GET", "/api/jobs/{id}/events", Role.READ, query=Paging, answer=Page[Event])

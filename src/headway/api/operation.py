@@ -74,6 +74,8 @@ class Operation:
     status: int
     also: tuple[int, ...]
     summary: str
+    for_workers: bool
+    """Whether `work` may ask it of the jobs that its workers run, and of their children."""
     blocking: bool
     """Whether it waits for files or the database itself: not a thing for an event loop."""
 
@@ -109,6 +111,7 @@ def operation(
     status: int = 200,
     also: tuple[int, ...] = (),
     blocking: bool = False,
+    for_workers: bool = False,
 ) -> Callable[[Run], Run]:
     """Put a function into the table. `also` lists other good statuses that it may answer with."""
 
@@ -125,6 +128,7 @@ def operation(
                 status=status,
                 also=also,
                 summary=(run.__doc__ or "").strip(),
+                for_workers=for_workers,
                 blocking=blocking or method == "GET",
             )
         )

@@ -110,6 +110,12 @@ def check_role(principal: Principal, role: Role) -> None:
         raise errors.Forbidden(f"this needs the role {role}, yours is {principal.role}")
 
 
+def check_operation(principal: Principal, operation: Operation) -> None:
+    """Refuse who may not ask this at all; of which jobs a worker may, the operation decides."""
+    if not (operation.for_workers and principal.role is Role.WORK):
+        check_role(principal, operation.role)
+
+
 def read_body(operation: Operation, raw: bytes) -> Any:
     """The body of an operation."""
     return decode(raw, operation.body)
@@ -160,7 +166,7 @@ def perform(
     if_match: str | None = None,
 ) -> Any:
     """Run an operation; the answer may be a future."""
-    check_role(principal, operation.role)
+    check_operation(principal, operation)
     return operation.run(
         Call(
             scheduler=scheduler,

@@ -44,7 +44,7 @@ def next_steps(session: Session, job: Job, why: Why) -> list[Step]:
     if why.status in states.TERMINAL:
         return _ended(session, job, why, row)
     if row is None or _is_busy(row):
-        return _in_line(job, why)
+        return _in_line(session, job, why)
     steps = _STEPS[row.gate](session, job, row)
     if why.startable or row.gate is Gate.WORKER or _is_circle(row):
         return steps
@@ -63,15 +63,30 @@ def _is_busy(row: GateRow) -> bool:
     return row.gate is Gate.WORKER and any(one.status == "full" for one in row.blockers)
 
 
-def _in_line(job: Job, why: Why) -> list[Step]:
+def _in_line(session: Session, job: Job, why: Why) -> list[Step]:
     if job.status in states.CLAIMS:
         return [Step(f"Worker {job.worker_id} has taken it and is about to start it.")]
+    if parent := _parent_with_slot(session, job, why):
+        return parent
     begin = "Only a free slot is missing" if closed(why) else "Every gate is open"
     if why.ahead == 0:
         return [Step(f"{begin} and no job is ahead; it starts when a slot is free.")]
     jobs = "1 job is" if why.ahead == 1 else f"{why.ahead} jobs are"
     first = f"headway jobs change {job.number} --priority urgent"
     return [Step(f"{begin}; {jobs} ahead of it. To run it first", first)]
+
+
+def _parent_with_slot(session: Session, job: Job, why: Why) -> list[Step]:
+    """A parent that waits for its child keeps the slot that the child waits for."""
+    row = closed(why)
+    if row is None or all(one.id != job.parent_id for one in row.blockers):
+        return []
+    number = session.number(str(job.parent_id))
+    program = "headway serve --slots N" if session.is_local else "headway worker --app MODULE:APP"
+    return [
+        Step(f"Every slot is taken, one of them by its parent, job {number}."),
+        Step("If that waits for this job, neither goes on. To add slots", program),
+    ]
 
 
 def _ended(session: Session, job: Job, why: Why, row: GateRow | None) -> list[Step]:

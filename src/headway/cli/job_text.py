@@ -147,6 +147,7 @@ def _origins(session: Session, job: Job) -> list[tuple[str, Cell | None]]:
     attempt = f"{job.attempt} of {job.retry_policy.max_attempts} retries" if job.attempt else None
     return [
         ("attempt", attempt),
+        ("parent", session.number(job.parent_id) if job.parent_id else None),
         ("retry of", session.number(job.retry_of) if job.retry_of else None),
         ("retried by", session.number(job.retried_by) if job.retried_by else None),
         ("retry", None if job.retried_by or job.retry_state == "none" else job.retry_state),

@@ -40,6 +40,8 @@ def serve(settings: Settings, *, json: bool = False) -> None:
     """Run the scheduler, its built-in worker and the HTTP server until told to stop."""
     log_lines.set_up(settings.log_format)
     app = wiring.load_app(settings.app)
+    if app is not None:
+        app.work_for(_of_handlers(settings))
     collector.calm()
     store = wiring.open_store(settings)
     try:
@@ -70,6 +72,7 @@ def _serve(
         scheduler.workspace,
         scheduler.rules.largest_result,
         scheduler.output,
+        _of_handlers(settings),
     )
     worker = Worker(
         transport,
@@ -99,6 +102,11 @@ def _serve(
         server.run(listening, lambda: _announce(settings, url, server, other, json))
     finally:
         server_file.release()
+
+
+def _of_handlers(settings: Settings) -> Settings:
+    """The settings of handlers in this server: they talk to it, whatever others talk to."""
+    return msgspec.structs.replace(settings, url=None, token=None)
 
 
 def _slots(settings: Settings) -> str:
@@ -168,6 +176,8 @@ def work(settings: Settings) -> None:
             "url", "a worker needs the server's address: --url or HEADWAY_URL"
         )
     app = wiring.load_app(settings.app)
+    if app is not None:
+        app.work_for(settings)
     collector.calm()
     handlers = app.handlers if app else {}
     me = worker_wiring.registration(settings, list(handlers), prefix="worker", every_queue=False)
@@ -177,7 +187,7 @@ def work(settings: Settings) -> None:
     workspace = Workspace(Path(settings.workspace).resolve())
     bound = OutputBound(settings.largest_output, settings.disk_reserve)
     executors = worker_wiring.executors(
-        handlers, settings.slots, workspace, settings.largest_body, bound
+        handlers, settings.slots, workspace, settings.largest_body, bound, settings
     )
     # Not the server's own folder, should both use the same: here output only waits to be sent.
     data = settings.data_dir.resolve() / "remote"

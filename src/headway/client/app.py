@@ -9,8 +9,10 @@
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
+import msgspec
+
 from headway import settings as settings_module
-from headway.client import calls, options
+from headway.client import calls, options, parents
 from headway.client.calls import Call
 from headway.client.client import Client
 from headway.client.functions import (
@@ -52,6 +54,7 @@ class App:
         self._given = {"url": url, "token": token, "data": data, "db": db}
         self._settings = settings
         self._client: Client | None = None
+        self._is_at_work = False
         self.handlers: dict[str, Handler] = {}
         self.prepares: dict[str, Callable[[], Any]] = {}
         self.defaults: dict[str, dict[str, Any]] = {}
@@ -62,6 +65,24 @@ class App:
         if self._settings is None:
             self._settings = settings_module.load(self._given)
         return self._settings
+
+    def work_for(self, settings: Settings) -> None:
+        """This process runs the app's jobs with these settings.
+
+        Unless the app was made with others, what its handlers submit goes to the same scheduler, as
+        children of the jobs that they run for.
+        """
+        given = {name for name, value in self._given.items() if value is not None}
+        if self._settings is None and not given:
+            self._settings = settings
+        self._is_at_work = not given or self._given["url"] == settings.url
+
+    def as_child(self, request: BatchJobRequest) -> BatchJobRequest:
+        """The request, as that of a child if a handler of this app submits it."""
+        parent = parents.current() if self._is_at_work else None
+        if parent is None or request.parent_id is not None:
+            return request
+        return msgspec.structs.replace(request, parent_id=parent)
 
     @property
     def client(self) -> Client:
@@ -150,7 +171,8 @@ class App:
         **chosen: Unpack[SubmitOptions],
     ) -> JobHandle[Any]:
         """Submit a job by its type, or from a template: `app.submit(template="nightly")`."""
-        job = self.client.send(calls.submit(_request(job_type, params, chosen)))
+        request = self.as_child(_request(job_type, params, chosen))
+        job = self.client.send(calls.submit(request))
         return JobHandle(self.client, job.job_id, job.number, self.handlers.get(job.job_type))
 
     async def submit_async(
@@ -160,7 +182,8 @@ class App:
         **chosen: Unpack[SubmitOptions],
     ) -> JobHandle[Any]:
         """Like `submit`, without blocking the event loop."""
-        job = await self.client.send_async(calls.submit(_request(job_type, params, chosen)))
+        request = self.as_child(_request(job_type, params, chosen))
+        job = await self.client.send_async(calls.submit(request))
         return JobHandle(self.client, job.job_id, job.number, self.handlers.get(job.job_type))
 
     def direct(
@@ -194,7 +217,7 @@ class App:
 
     def pipeline(self) -> Pipeline:
         """A graph of jobs that is submitted in one go, all or nothing."""
-        return Pipeline(self.client, self.handlers)
+        return Pipeline(self.client, self.handlers, self.as_child)
 
     def send(self, call: Call[Answer]) -> Answer:
         """Any other call: `app.send(headway.calls.get_job(7))`."""
@@ -208,16 +231,16 @@ class App:
         """Submit in the transaction of a connection the caller owns."""
         from headway import wiring
 
-        return wiring.submit_on(self, connection, request)
+        return wiring.submit_on(self, connection, self.as_child(request))
 
     def submit_many(self, requests: Sequence[BatchJobRequest]) -> list[JobHandle[Any]]:
         """Submit many jobs, all or nothing: `app.submit_many([story.request(…), …])`."""
-        made = self.client.send(calls.submit_batch(requests))
+        made = self.client.send(calls.submit_batch([*map(self.as_child, requests)]))
         return handles(self.client, requests, made, self.handlers)
 
     async def submit_many_async(self, requests: Sequence[BatchJobRequest]) -> list[JobHandle[Any]]:
         """Like `submit_many`, without blocking the event loop."""
-        made = await self.client.send_async(calls.submit_batch(requests))
+        made = await self.client.send_async(calls.submit_batch([*map(self.as_child, requests)]))
         return handles(self.client, requests, made, self.handlers)
 
 

@@ -37,7 +37,7 @@ class JobFunction(Generic[Params, Result]):
     """A function that can be submitted; called like any function, it just runs."""
 
     def __init__(self, app: "App", handler: Handler, chosen: JobOptions) -> None:
-        self._app = app
+        self.app = app
         self.handler = handler
         self._options = chosen
         functools.update_wrapper(self, handler.function)
@@ -49,17 +49,19 @@ class JobFunction(Generic[Params, Result]):
     def options(self, **chosen: Unpack[SubmitOptions]) -> Self:
         """The same function with other options: `story.options(delay="5m").submit(…)`."""
         merged = cast(SubmitOptions, {**self._options, **chosen})
-        return type(self)(self._app, self.handler, merged)
+        return type(self)(self.app, self.handler, merged)
 
     def submit(self, *args: Params.args, **kwargs: Params.kwargs) -> JobHandle[Result]:
         """Submit a job; when this returns, it is on disk."""
-        job = self._app.client.send(calls.submit(self.request(*args, **kwargs)))
-        return JobHandle(self._app.client, job.job_id, job.number, self.handler)
+        request = self.app.as_child(self.request(*args, **kwargs))
+        job = self.app.client.send(calls.submit(request))
+        return JobHandle(self.app.client, job.job_id, job.number, self.handler)
 
     async def submit_async(self, *args: Params.args, **kwargs: Params.kwargs) -> JobHandle[Result]:
         """Like `submit`, without blocking the event loop."""
-        job = await self._app.client.send_async(calls.submit(self.request(*args, **kwargs)))
-        return JobHandle(self._app.client, job.job_id, job.number, self.handler)
+        request = self.app.as_child(self.request(*args, **kwargs))
+        job = await self.app.client.send_async(calls.submit(request))
+        return JobHandle(self.app.client, job.job_id, job.number, self.handler)
 
     def direct(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:
         """Run it in the server's next free slot, before the queue, and return its result.
@@ -67,13 +69,13 @@ class JobFunction(Generic[Params, Result]):
         It is no job: nothing is stored, and it needs a running server.
         """
         request = self.request(*args, **kwargs)
-        answer = self._app.direct(self.handler.job_type, request.params)
+        answer = self.app.direct(self.handler.job_type, request.params)
         return cast(Result, self.handler.restore(answer))
 
     async def direct_async(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:
         """Like `direct`, without blocking the event loop."""
         request = self.request(*args, **kwargs)
-        answer = await self._app.direct_async(self.handler.job_type, request.params)
+        answer = await self.app.direct_async(self.handler.job_type, request.params)
         return cast(Result, self.handler.restore(answer))
 
     def submit_on(
@@ -85,8 +87,8 @@ class JobFunction(Generic[Params, Result]):
         something and the first of its kind stop all other writers until then, so commit soon; and
         they are refused in a transaction that is REPEATABLE READ or SERIALIZABLE.
         """
-        job = self._app.submit_on(connection, self.request(*args, **kwargs))
-        return JobHandle(self._app.client, job.job_id, job.number, self.handler)
+        job = self.app.submit_on(connection, self.request(*args, **kwargs))
+        return JobHandle(self.app.client, job.job_id, job.number, self.handler)
 
     def request(self, *args: Params.args, **kwargs: Params.kwargs) -> BatchJobRequest:
         """What `submit` would ask for; params that do not fit are refused here."""

@@ -47,6 +47,7 @@ class SubmitOptions(JobOptions, total=False):
     pinned_head: dict[str, str]
     idempotency_key: str
     template: str
+    parent_id: str | int
 
 
 def request(

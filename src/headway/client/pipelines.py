@@ -10,7 +10,7 @@
 `async with` submits without blocking the event loop.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Unpack
 
@@ -47,8 +47,14 @@ def handles(
 class Pipeline:
     """Collects jobs and submits them together when its block ends without an error."""
 
-    def __init__(self, client: Client, handlers: Mapping[str, Handler] | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        handlers: Mapping[str, Handler] | None = None,
+        as_child: Callable[[BatchJobRequest], BatchJobRequest] = lambda request: request,
+    ) -> None:
         self._client = client
+        self._as_child = as_child
         self._handlers = handlers or {}
         self._requests: list[BatchJobRequest] = []
         self._is_submitted = False
@@ -81,7 +87,7 @@ class Pipeline:
     def _once(self) -> list[BatchJobRequest]:
         self._refuse_if_submitted()
         self._is_submitted = True
-        return self._requests
+        return [*map(self._as_child, self._requests)]
 
     def _refuse_if_submitted(self) -> None:
         if self._is_submitted:

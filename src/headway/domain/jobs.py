@@ -109,6 +109,7 @@ class Terms(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=T
     webhook_url: str | None = None
     dedup_window_s: float | None = None
     tags: tuple[str, ...] = ()
+    parent_id: str | None = None
 
 
 LONGEST_KEY = 2000
@@ -144,6 +145,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     schedule_id: str | None = None
     fire_time: datetime | None = None
     group_id: str | None = None
+    parent_id: str | None = None
+    """The job whose handler submitted this one."""
     retry_of: str | None = None
     retried_by: str | None = None
     """The job that tries this one again, if it failed."""

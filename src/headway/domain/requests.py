@@ -93,6 +93,7 @@ class JobRequest(
     dedup_window_s: float | None = None
     missing_producer: Literal["block", "wait"] = "block"
     tags: tuple[str, ...] = ()
+    parent_id: str | int | None = None
 
 
 class BatchJobRequest(

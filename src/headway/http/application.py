@@ -144,7 +144,7 @@ class Application:
 
     async def _operate(self, exchange: Exchange, principal: Principal) -> None:
         operation, values = table.find(exchange.method, exchange.path)
-        table.check_role(principal, operation.role)  # before a body is read for nothing
+        table.check_operation(principal, operation)  # before a body is read for nothing
         raw = await exchange.body(self._limit(operation.path))
         is_large = len(raw) > pieces.LARGE
         body = (

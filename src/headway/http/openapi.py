@@ -48,6 +48,7 @@ class Route(NamedTuple):
     path: str
     role: Role | None
     entry: dict[str, Any]
+    for_workers: bool = False
 
 
 @cache
@@ -57,6 +58,8 @@ def document() -> bytes:
     paths: dict[str, dict[str, Any]] = {}
     for one in routes:
         needs = f"Needs the role `{one.role}`." if one.role else "Needs no token."
+        if one.for_workers:
+            needs += " With `work`, for jobs that its workers run and for their children."
         entry = {**one.entry, "description": needs, **({} if one.role else {"security": []})}
         paths.setdefault(one.path, {})[one.method.lower()] = entry
     return msgspec.json.encode(
@@ -85,7 +88,10 @@ def _routes() -> tuple[list[Route], dict[str, Any]]:
     unique = list({repr(one): one for one in types if one is not Nothing}.values())
     schemas, components = msgspec.json.schema_components(unique, ref_template=REF)
     by_type = {repr(one): schema for one, schema in zip(unique, schemas, strict=True)}
-    operations = [Route(one.method, one.path, one.role, _entry(one, by_type)) for one in OPERATIONS]
+    operations = [
+        Route(one.method, one.path, one.role, _entry(one, by_type), one.for_workers)
+        for one in OPERATIONS
+    ]
     return operations + _special(by_type), components
 
 

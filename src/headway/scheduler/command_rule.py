@@ -22,7 +22,10 @@ from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
 FREE = frozenset(
-    ("template", "priority", "scheduled_for", "delay_s", "after", "idempotency_key", "unique_key")
+    (
+        *("template", "priority", "scheduled_for", "delay_s", "after"),
+        *("idempotency_key", "unique_key", "parent_id"),
+    )
 )
 """What a submit may say of an admin's command without overriding anything in it."""
 

@@ -1,7 +1,7 @@
 """Plans become jobs: everything that a new job begins with."""
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -52,12 +52,8 @@ class Builder:
         self._limits: set[str] | None = None
 
     def look_up(self, plans: Iterable[Plan]) -> None:
-        """Read the jobs that the artifacts of these plans name, all at once."""
-        self._earlier.look_up(
-            artifact_names.jobs_named(
-                text for plan in plans for text in (*plan.request.needs, *plan.request.produces)
-            )
-        )
+        """Read the jobs that these plans name as parents and by artifacts, all at once."""
+        self._earlier.look_up(name for plan in plans for name in _jobs_named(plan.request))
 
     def new_job(self, plan: Plan, after: tuple[After, ...]) -> NewJob:
         """The job of a plan, or the reason why there can be none."""
@@ -120,7 +116,16 @@ class Builder:
             webhook_url=request.webhook_url or (template.webhook_url if template else None),
             dedup_window_s=request.dedup_window_s,
             tags=tuple(dict.fromkeys((*(template.tags if template else ()), *request.tags))),
+            parent_id=self._parent(request),
         )
+
+    def _parent(self, request: JobRequest) -> str | None:
+        if request.parent_id is None:
+            return None
+        parent = self._earlier.find(str(request.parent_id))
+        if parent is None:
+            raise errors.UnknownReference("parent_id", "job", str(request.parent_id))
+        return parent.job_id
 
     def _check_limits(self, named: Mapping[str, int]) -> None:
         if not named:
@@ -132,9 +137,16 @@ class Builder:
                 raise errors.UnknownLimit(name)
 
 
+def _jobs_named(request: JobRequest) -> Iterator[str]:
+    if request.parent_id is not None:
+        yield str(request.parent_id)
+    if request.needs or request.produces:
+        yield from artifact_names.jobs_named((*request.needs, *request.produces))
+
+
 _of_terms = operator.attrgetter(
     *("needs", "produces", "locks", "pinned_head", "approval", "missing_producer"),
-    *("timeout_s", "retry_policy", "webhook_url", "dedup_window_s", "tags"),
+    *("timeout_s", "retry_policy", "webhook_url", "dedup_window_s", "tags", "parent_id"),
 )
 _NO_TERMS = _of_terms(JobRequest())
 """What a request says of the terms that says nothing of them."""

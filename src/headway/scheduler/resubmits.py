@@ -68,4 +68,5 @@ def request_hash(request: JobRequest) -> str:
     """Tells whether two requests with the same key ask for the same."""
     asked = {name: getattr(request, name) for name in JobRequest.__struct_fields__}
     asked["idempotency_key"] = None
+    del asked["parent_id"]  # a retry of the parent, which is another job, asks for the same
     return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()

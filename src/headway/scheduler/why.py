@@ -19,7 +19,7 @@ from headway.domain.gates import (
 )
 from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Job
-from headway.scheduler import circles, lock_lines, unsettled
+from headway.scheduler import ancestors, circles, lock_lines, unsettled
 from headway.scheduler.facts import Facts, gather
 from headway.scheduler.lane_gates import LaneGates
 from headway.scheduler.scheduler import Scheduler
@@ -51,7 +51,7 @@ def why(scheduler: Scheduler, tx: Transaction, reference: str | int) -> Why:
         number=record.number,
         status=_status(tx, record, closed),
         startable=record.status in states.ACTIVE and not _never(closed.values()),
-        gates=_rows(scheduler, tx, record, closed),
+        gates=_with_ancestors(tx, record, _rows(scheduler, tx, record, closed)),
         ahead=_ahead(tx, record) if record.status in states.WAITING else 0,
     )
 
@@ -181,6 +181,18 @@ def _rows(
         if gate in closed
         else GateRow(gate=gate, state=GateState.OPEN)
         for gate in Gate
+    )
+
+
+def _with_ancestors(
+    tx: Transaction, record: JobRecord, rows: tuple[GateRow, ...]
+) -> tuple[GateRow, ...]:
+    """A parent may wait for this job while it holds what this job needs: it is named as such."""
+    if record.terms.parent_id is None or record.status in states.TERMINAL:
+        return rows
+    found = ancestors.of(tx, record)
+    return tuple(
+        msgspec.structs.replace(row, blockers=ancestors.marked(row.blockers, found)) for row in rows
     )
 
 

@@ -227,6 +227,7 @@ def _view(row: Row, waits_on: int | None) -> Job:
         schedule_id=row["schedule_id"],
         fire_time=moments.maybe_from_millis(row["fire_time"]),
         group_id=row["group_id"],
+        parent_id=terms.parent_id,
         retry_of=row["retry_of_id"],
         retried_by=row["retried_by_id"],
         chain_id=row["chain_id"] or row["job_id"],

@@ -26,6 +26,11 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     deadline: float | None = None
 
     @property
+    def parent_id(self) -> str | None:
+        """The job whose children this run submits; a direct request is no job."""
+        return self.job_id if self.number else None
+
+    @property
     def log_dir(self) -> Path:
         """The folder of this run's logs, put together only when something is written."""
         return self.data / log_files.folder(self.run_id)

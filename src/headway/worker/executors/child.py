@@ -11,6 +11,7 @@ import threading
 from types import ModuleType
 from typing import Any
 
+from headway.client import parents
 from headway.domain.handlers import Handler
 from headway.domain.runs import Outcome
 from headway.worker import run_logs
@@ -67,6 +68,7 @@ def main() -> None:
 
 
 def _run(request: messages.Request, ctx: JobContext) -> Outcome:
+    parents.enter(request.work.parent_id)
     try:
         handler = _load(request)
         logging.basicConfig(format=run_logs.LOG_FORMAT)
@@ -81,6 +83,8 @@ def _load(request: messages.Request) -> Handler:
     found: Any = _load_file(request.file) if request.file else _load_module(request.module)
     for name in request.qualname.split("."):
         found = getattr(found, name)
+    if request.settings is not None and (app := getattr(found, "app", None)) is not None:
+        app.work_for(request.settings)
     # What stands at the name may be what a decorator made of the function.
     found = getattr(found, "handler", found)
     function = found.function if isinstance(found, Handler) else found

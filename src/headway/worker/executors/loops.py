@@ -5,6 +5,7 @@ import logging
 import threading
 from collections.abc import Callable
 
+from headway.client import parents
 from headway.domain.handlers import Handler
 from headway.domain.runs import Outcome
 from headway.worker import run_logs
@@ -71,6 +72,7 @@ class AsyncRun:
         self._loop = loop
         self._handler = handler
         self._timeout_s = work.timeout_s
+        self._parent_id = work.parent_id
         self._ctx = ctx
         self._settlement = Settlement(done)
         self._task: asyncio.Task[None] | None = None
@@ -101,6 +103,7 @@ class AsyncRun:
     async def _outcome(self) -> Outcome:
         logs = self._ctx.logs
         run_logs.route(logs)
+        parents.enter(self._parent_id)
         try:
             result = await calls.prepare(self._handler, self._ctx)()
             return calls.completed(result, self._loop.result_limit)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from headway.domain.runs import Outcome
+from headway.settings import Settings
 from headway.worker.context import Work
 
 
@@ -23,6 +24,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     qualname: str
     path: list[str]
     result_limit: int
+    settings: Settings | None = None
+    """How the handler's app reaches the scheduler; not by the environment, which others inherit."""
 
 
 class Advanced(msgspec.Struct, frozen=True, tag="advanced"):

@@ -11,6 +11,7 @@ import msgspec
 
 from headway.domain.handlers import Function, Handler
 from headway.domain.runs import Outcome
+from headway.settings import Settings
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls, messages, shortage
 from headway.worker.executors.child_output import ChildOutput
@@ -37,7 +38,9 @@ class ProcessExecutor:
         nursery: Nursery,
         *,
         result_limit: int = calls.RESULT_LIMIT,
+        settings: Settings | None = None,
     ) -> None:
+        self._settings = settings
         self._handlers = handlers
         self._nursery = nursery
         self._result_limit = result_limit
@@ -63,6 +66,7 @@ class ProcessExecutor:
             qualname=handler.function.__qualname__,
             path=sys.path,
             result_limit=self._result_limit,
+            settings=self._settings,
         )
 
 

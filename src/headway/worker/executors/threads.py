@@ -4,6 +4,7 @@ import contextvars
 import logging
 from collections.abc import Mapping
 
+from headway.client import parents
 from headway.domain.handlers import Handler
 from headway.domain.runs import Outcome
 from headway.worker import run_logs
@@ -94,6 +95,7 @@ class _ThreadRun:
     def _call(self, handler: Handler) -> Outcome:
         logs = self._ctx.logs
         run_logs.route(logs)
+        parents.enter(self._work.parent_id)
         try:
             return calls.call(handler, self._ctx, self._executor.result_limit)
         finally:

@@ -1,0 +1,40 @@
+"""Jobs whose handlers submitted a job: one that waits for its child may hold what that needs."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from headway.domain.gates import Blocker
+from headway.storage import jobs
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Transaction
+
+FARTHEST = 100
+"""So many steps are gone from parent to parent."""
+
+
+def of(tx: Transaction, record: JobRecord) -> dict[str, str]:
+    """What a job's parent and the parents before it are to it, by their ids; retries count too."""
+    found: dict[str, str] = {}
+    word = "its parent"
+    for _ in range(FARTHEST):
+        parent_id = record.terms.parent_id
+        numbers = jobs.find_numbers(tx, [parent_id]) if parent_id and parent_id not in found else {}
+        if not numbers:
+            break
+        (record,) = jobs.read(tx, list(numbers.values()))
+        chain = abs(record.chain)
+        for job_id in (record.job_id, jobs.chain_ends(tx, [chain])[chain].job_id):
+            found[job_id] = word
+        word = "an ancestor"
+    return found
+
+
+def marked(blockers: Sequence[Blocker], ancestors: Mapping[str, str]) -> tuple[Blocker, ...]:
+    """The blockers, with those named that are ancestors of the job."""
+    return tuple(
+        msgspec.structs.replace(one, detail=", ".join(filter(None, (word, one.detail))))
+        if one.kind == "job" and (word := ancestors.get(one.id))
+        else one
+        for one in blockers
+    )
