@@ -30,7 +30,7 @@ def read_own(data: Path) -> str | None:
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             facts, text = os.fstat(file.fileno()), file.read(1000).strip()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     wrong = _problem(facts, text)
     if wrong is not None:

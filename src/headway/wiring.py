@@ -63,12 +63,16 @@ def missing_file(url: str) -> Path | None:
     return file if scheme == "sqlite" and not file.exists() else None
 
 
-def open_store(settings: Settings, clock: Clock | None = None) -> Store:
-    """The store, with its schema up to date."""
+def open_store(settings: Settings, clock: Clock | None = None, *, migrates: bool = False) -> Store:
+    """The store. An older schema is refused, unless the caller migrates; a new one is made."""
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     database = open_database(settings.database_url, clock or SystemClock())
     database.check()
-    database.migrate()
+    pending = database.pending_migrations()
+    if pending and not migrates and not database.is_new():
+        raise errors.OutdatedSchema(pending)
+    if pending:
+        database.migrate()
     return Store(database)
 
 

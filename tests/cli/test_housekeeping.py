@@ -48,11 +48,38 @@ def test_a_backup_that_cannot_be_written_is_named(cli: Cli) -> None:
 
 def test_verify_finds_what_is_wrong(cli: Cli) -> None:
     cli.call("submit", "story")
-    assert cli.json("verify") == {"ok": True, "problems": []}
+    assert cli.json("verify") == {"ok": True, "problems": [], "advice": None}
     with sqlite3.connect(".headway/headway.db") as database:
         database.execute("PRAGMA ignore_check_constraints = ON")
         database.execute("UPDATE jobs SET status = 'RUNNING' WHERE number = 1")
     assert "job 1 is RUNNING without a lease" in cli.text("verify", code=1)
+
+
+def damage(file: Path, *, whole: bool) -> None:
+    """Overwrite the beginning of the file, or only the pages with the params of jobs."""
+    content = bytearray(file.read_bytes())
+    if whole:
+        content[:100] = b"x" * 100
+    else:
+        content = content.replace(b"horror" * 100, b"\xff" * 600)
+        at = content.index(b"\xff" * 600) // 4096 * 4096
+        content[at : at + 4096] = bytes(4096)
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_verify_says_what_to_do_with_a_damaged_file(cli: Cli, whole: bool) -> None:
+    for _ in range(3):
+        cli.call("submit", "story", f"genre={'horror' * 300}")
+    damage(cli.folder / ".headway" / "headway.db", whole=whole)
+    said = cli.call("verify", code=1)
+    shown = said.stdout + said.stderr
+    assert "headway.db is damaged" in shown
+    assert "put " in shown
+    assert "restore a backup" in shown
+    assert "headway.db .recover | sqlite3 saved.db" in shown
+    for words in (["jobs", "list"], ["top", "--once"]):
+        assert "restore a backup" in cli.error(*words, code=1)
 
 
 def test_migrations_are_applied_once(cli: Cli) -> None:

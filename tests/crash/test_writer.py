@@ -55,6 +55,10 @@ class FlakySession:
         """Every error of the database is."""
         return isinstance(error, sqlite3.Error)
 
+    def explain(self, error: Exception) -> str:
+        """Its own words."""
+        return str(error)
+
     def reopen(self) -> None:
         """Fails while the file is gone."""
         if self.is_gone:

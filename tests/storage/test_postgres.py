@@ -146,10 +146,10 @@ def test_a_row_that_refers_to_nothing_is_named(
     store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
 ) -> None:
     submit(scheduler_on(store, clock, tmp_path))
-    assert store.database.integrity() == []
+    assert store.database.orphans() == []
     with psycopg.connect(empty_postgres) as connection:
         connection.execute("UPDATE jobs SET lane_id = 99")
-    assert store.database.integrity() == ["jobs row 1 refers to a missing lanes"]
+    assert store.database.orphans() == ["jobs row 1 refers to a missing lanes"]
 
 
 @pytest.mark.parametrize(

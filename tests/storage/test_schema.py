@@ -53,6 +53,23 @@ def test_migrations_are_applied_once(new_url: str, clock: MovableClock) -> None:
     database.close()
 
 
+def test_a_new_database_is_made_in_one_go_or_not_at_all(
+    new_url: str, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = open_database(new_url, clock)
+    assert database.is_new()
+    package = SQLITE if new_url.startswith("sqlite") else POSTGRES
+    known = queries.migrations(package)
+    with monkeypatch.context() as broken:
+        more = (9999, "more", "ALTER TABLE nobody ADD COLUMN more TEXT;")
+        broken.setattr(queries, "migrations", lambda _: [*known, more])
+        with pytest.raises((sqlite3.Error, psycopg.Error)):
+            database.migrate()
+    assert database.is_new()
+    assert len(database.migrate()) == len(known)
+    assert not database.is_new()
+
+
 def test_to_look_for_pending_migrations_changes_nothing(tmp_path: Path, new_url: str) -> None:
     clock = MovableClock()
     file = tmp_path / "headway.db"

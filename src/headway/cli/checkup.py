@@ -136,15 +136,15 @@ def _database(settings: Settings) -> Finding:
             database.check()
             pending = database.pending_migrations()
             doubts = database.doubts()
-    except sqlite3.Error as error:
-        mend = "restore a backup; headway verify says more"
-        return _bad("database", f"{file}: {error}", mend)
+    except errors.DatabaseDamaged:
+        return _bad("database", f"{file} is damaged", errors.DatabaseDamaged.advice(str(file)))
     except errors.ConnectionLost as error:
         return _bad("database", error.detail, "start the database, or fix --db")
+    if pending:
+        detail = errors.OutdatedSchema(pending).detail
+        return _bad("database", detail, "make a backup, then: headway migrate")
     if doubts:
         return _bad("database", "; ".join(doubts), "change the settings of the PostgreSQL server")
-    if pending:
-        return _bad("database", f"{len(pending)} migrations are pending", "headway migrate")
     return _good("database", "up to date")
 
 

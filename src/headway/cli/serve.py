@@ -43,7 +43,7 @@ def serve(settings: Settings, *, json: bool = False) -> None:
     if app is not None:
         app.work_for(_of_handlers(settings))
     collector.calm()
-    store = wiring.open_store(settings)
+    store = wiring.open_store(settings, migrates=True)
     try:
         for doubt in store.database.doubts():
             log.warning("%s", doubt)

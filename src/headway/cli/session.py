@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -21,6 +21,9 @@ from headway.domain.jobs import Job
 from headway.scheduler.scheduler import Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
+
+if TYPE_CHECKING:
+    from headway.storage.store import Database
 
 Answer = TypeVar("Answer")
 
@@ -128,6 +131,21 @@ class Session:
         """The scheduler on the database itself, for what no server does for others."""
         from headway import wiring
 
+        self._refuse_without_database()
+        self.client = wiring.local_client(self.settings)
+        transport = self.client.transport
+        assert isinstance(transport, LocalTransport)
+        return transport.scheduler
+
+    def open_database(self) -> "Database":
+        """The database itself, even if its schema is older; the caller closes it."""
+        from headway import wiring
+        from headway.clock import SystemClock
+
+        self._refuse_without_database()
+        return wiring.open_database(self.settings.database_url, SystemClock())
+
+    def _refuse_without_database(self) -> None:
         if self.settings.url:
             raise errors.InvalidRequest(
                 "url",
@@ -140,10 +158,6 @@ class Session:
             raise errors.InvalidRequest(
                 "db", f"the server of {self.settings.data_dir} has its database elsewhere; name it"
             )
-        self.client = wiring.local_client(self.settings)
-        transport = self.client.transport
-        assert isinstance(transport, LocalTransport)
-        return transport.scheduler
 
     def send(self, call: Call[Answer]) -> Answer:
         """Ask, and wait for the answer."""

@@ -1,5 +1,8 @@
 """Is everything in the store as it must be?"""
 
+import msgspec
+
+from headway.domain import errors
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.transaction import Transaction
 
@@ -22,9 +25,33 @@ PROBLEMS = {
 }
 
 
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wrong, a line each."""
+
+    damage: list[str]
+    """What the database finds wrong with its own files."""
+
+    broken: list[str]
+    """Which of our own rules are broken, as far as the database can be read."""
+
+
+def examine(scheduler: Scheduler) -> Findings:
+    """Everything that is wrong; a database that cannot even be read is refused."""
+    database = scheduler.store.database
+    damage = database.damage()
+    try:
+        broken = [*database.orphans(), *scheduler.store.read(_broken_rules)]
+    except errors.DatabaseDamaged:
+        if not damage:
+            raise
+        broken = []
+    return Findings(damage=damage, broken=broken)
+
+
 def verify(scheduler: Scheduler) -> list[str]:
-    """What the database finds wrong, and which of our own rules are broken, a sentence each."""
-    return [*scheduler.store.database.integrity(), *scheduler.store.read(_broken_rules)]
+    """Everything that is wrong, in one list."""
+    found = examine(scheduler)
+    return [*found.damage, *found.broken]
 
 
 def _broken_rules(tx: Transaction) -> list[str]:

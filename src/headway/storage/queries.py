@@ -11,6 +11,9 @@ from importlib import resources
 
 from headway.storage.columns import COLUMNS
 
+Migration = tuple[int, str, str]
+"""Its number, its name and its text."""
+
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 _COLUMNS = re.compile(r"(\w+\.)?\{(\w+)\}")
 
@@ -30,8 +33,8 @@ def load(package: str) -> dict[str, str]:
     return found
 
 
-def migrations(package: str) -> list[tuple[int, str, str]]:
-    """Number, name and text of each migration, in order."""
+def migrations(package: str) -> list[Migration]:
+    """The migrations of a package's `migrations` folder, in order."""
     files = resources.files(package).joinpath("migrations").iterdir()
     steps = [file for file in files if file.name.endswith(".sql")]
     return sorted((int(file.name[:4]), file.name[5:-4], file.read_text("utf-8")) for file in steps)

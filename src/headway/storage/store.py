@@ -1,5 +1,6 @@
 """The store: write, read, wait. Which database is behind it shows only in how it is opened."""
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
@@ -40,6 +41,9 @@ class Database(Protocol):
     def pending_migrations(self) -> list[str]:
         """The steps that `migrate` would take."""
 
+    def is_new(self) -> bool:
+        """Whether it has no tables yet."""
+
     def check(self) -> None:
         """Refuse a database that answers, but could not be worked with."""
 
@@ -62,8 +66,11 @@ class Database(Protocol):
     def backup(self, target: Path, progress: Callable[[int, int], None]) -> None:
         """Copy the whole database while it is in use."""
 
-    def integrity(self) -> list[str]:
-        """What the database itself finds wrong."""
+    def damage(self) -> list[str]:
+        """What the database itself finds wrong with its files."""
+
+    def orphans(self) -> list[str]:
+        """Rows that refer to nothing."""
 
     def close(self) -> None:
         """Close every connection."""
@@ -74,6 +81,7 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._process = os.getpid()
         self.wakeups = Wakeups()
         self.writer = Writer(database.session(), self.wakeups.tell)
         self._apart = (
@@ -83,6 +91,7 @@ class Store:
 
     def write(self, work: Callable[[Transaction], T], manner: Manner = Manner.ALONE) -> T:
         """Run the work in a transaction and wait until it is on disk."""
+        self._refuse_after_fork()
         self.writer.check_outside()
         self._apart.check_outside()
         (done,) = self._writer(manner).submit_all([(work, manner)], waits=True)
@@ -93,12 +102,14 @@ class Store:
         self, work: Callable[[Transaction], T], manner: Manner = Manner.ALONE
     ) -> "Future[T]":
         """Like `write`, without waiting."""
+        self._refuse_after_fork()
         return self._writer(manner).submit(work, manner)
 
     def write_both(
         self, first: Callable[[Transaction], T], second: Callable[[Transaction], Item]
     ) -> "tuple[Future[T], Future[Item]]":
         """Two pieces of work for one commit, one after the other; each fails by itself."""
+        self._refuse_after_fork()
         works = [(first, Manner.ALONE), (second, Manner.ALONE)]
         one, two = self.writer.submit_all(works, waits=True)
         return one, two
@@ -110,7 +121,13 @@ class Store:
         manner: Manner = Manner.ALONE,
     ) -> "Future[T]":
         """Like `write_later`, sharing the statements with all who ask for the same just now."""
+        self._refuse_after_fork()
         return self._writer(manner).submit(Piece(together, item), manner)
+
+    def _refuse_after_fork(self) -> None:
+        """The writer's thread, the connections and their locks are the parent's."""
+        if os.getpid() != self._process:
+            raise errors.OpenedBeforeFork
 
     def _writer(self, manner: Manner) -> Writer:
         return self._apart if manner is Manner.APART else self.writer
@@ -128,6 +145,7 @@ class Store:
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         """Run the work on one consistent state, in the caller's thread."""
+        self._refuse_after_fork()
         try:
             with self.database.reading() as transaction:
                 return work(transaction)
@@ -136,7 +154,9 @@ class Store:
                 return work(transaction)
 
     def close(self) -> None:
-        """Write what is waiting and let go of the database."""
+        """Write what is waiting and let go of the database; in a fork, nothing is ours to close."""
+        if os.getpid() != self._process:
+            return
         self._apart.close()
         self.writer.close()
         self._stop_listening()

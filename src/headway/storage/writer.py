@@ -57,6 +57,9 @@ class Session(Protocol):
     def is_lost(self, error: Exception) -> bool:
         """Whether the error means that the whole transaction is gone."""
 
+    def explain(self, error: Exception) -> str:
+        """What such an error means to a person, on one line."""
+
     def must_repeat(self, error: Exception) -> bool:
         """Whether the work, of which nothing is left, is to be done again."""
 
@@ -259,7 +262,7 @@ class Writer:
 
     def _fail(self, batch: list[Waiting], error: Exception) -> None:
         if self._session.is_lost(error):
-            self._note(" ".join(str(error).split()) or type(error).__name__)
+            self._note(self._session.explain(error))
             if not isinstance(error, errors.Unavailable):
                 error = errors.Unavailable(f"nothing could be written: {self.problem}")
             self._is_lost = True

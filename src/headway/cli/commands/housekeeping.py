@@ -1,5 +1,6 @@
 """`headway gc`, `backup`, `verify` and `migrate`: work on the database itself."""
 
+import contextlib
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -68,17 +69,15 @@ def backup(
         raise errors.InvalidRequest("", f"{file}: there is no folder {file.parent}; make it first")
     if file.exists() and not force:
         raise errors.Conflict(f"{file} already exists; use --force to replace it")
-    scheduler = session.open_scheduler()
+    database = session.open_database()
     if _is_in_use(file, session.settings.database_url):
         raise errors.Conflict(f"{file} is the database itself; choose another file")
     # The copy is made beside the target, so that a good old backup is never half overwritten.
     partial = file.with_name(f"{file.name}.partial")
     partial.unlink(missing_ok=True)
     try:
-        with Bar("backup") as bar:
-            scheduler.store.database.backup(
-                partial, lambda done, total: bar.count(done, total, "pages")
-            )
+        with contextlib.closing(database), Bar("backup") as bar:
+            database.backup(partial, lambda done, total: bar.count(done, total, "pages"))
         partial.replace(file)
     except sqlite3.Error as error:
         raise errors.Unavailable(f"{file} could not be written: {error}") from None
@@ -101,17 +100,23 @@ def _is_in_use(file: Path, database_url: str) -> bool:
 @command(app, "verify", "headway verify")
 def verify(session: "Session") -> None:
     """Check that the database is intact and consistent."""
+    from headway.domain import errors
     from headway.scheduler import verify as verifying
 
-    problems = verifying.verify(session.open_scheduler())
+    found = verifying.examine(session.open_scheduler())
+    problems = [*found.damage, *found.broken]
+    file = session.settings.database_url.removeprefix("sqlite:///")
+    advice = errors.DatabaseDamaged.advice(file) if found.damage else None
 
     def render() -> None:
         for problem in problems:
             session.screen.line(problem)
-        count = len(problems)
-        session.screen.line(f"{count} problems" if problems else "No problems found")
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        session.screen.line(count if problems else "No problems found")
+        if advice is not None:
+            session.screen.line(f"{file} is damaged: {advice}")
 
-    session.show({"ok": not problems, "problems": problems}, render)
+    session.show({"ok": not problems, "problems": problems, "advice": advice}, render)
     if problems:
         raise typer.Exit(1)
 

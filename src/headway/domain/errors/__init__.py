@@ -23,7 +23,8 @@ HeadwayError
 ├── JobFailed          the awaited job did not succeed          (SDK only)
 ├── InvalidResult      its result is not as declared            (SDK only)
 └── Unavailable        the scheduler cannot answer now          503, exit 1
-    ├── ConnectionLost  DatabaseMoved  OrphanedLog
+    ├── ConnectionLost  DatabaseMoved  DatabaseDamaged  OrphanedLog
+    ├── NetworkFileSystem  OpenedBeforeFork  OutdatedSchema
     └── Stopping  UntrustedServer  NeedsServer
 
 Each class has a stable `code` that HTTP, the command line and the SDK share.
@@ -46,6 +47,15 @@ from headway.domain.errors.conflict import (
     SlotReserved,
     StaleVersion,
 )
+from headway.domain.errors.database import (
+    ConnectionLost,
+    DatabaseDamaged,
+    DatabaseMoved,
+    NetworkFileSystem,
+    OpenedBeforeFork,
+    OrphanedLog,
+    OutdatedSchema,
+)
 from headway.domain.errors.invalid import (
     DependencyCycle,
     Invalid,
@@ -67,8 +77,6 @@ from headway.domain.errors.invalid import (
 )
 from headway.domain.errors.refused import (
     CommandsOff,
-    ConnectionLost,
-    DatabaseMoved,
     Forbidden,
     ForeignLease,
     ForeignWorker,
@@ -80,7 +88,6 @@ from headway.domain.errors.refused import (
     NotClaimed,
     NotFinished,
     NotFound,
-    OrphanedLog,
     Stopping,
     TokenRefused,
     Unauthorized,
@@ -101,6 +108,7 @@ __all__ = [
     "CommandsOff",
     "Conflict",
     "ConnectionLost",
+    "DatabaseDamaged",
     "DatabaseMoved",
     "DependencyCycle",
     "Forbidden",
@@ -124,6 +132,7 @@ __all__ = [
     "Malformed",
     "NameTaken",
     "NeedsServer",
+    "NetworkFileSystem",
     "NeverFires",
     "NoStore",
     "NotActive",
@@ -131,8 +140,10 @@ __all__ = [
     "NotClaimed",
     "NotFinished",
     "NotFound",
+    "OpenedBeforeFork",
     "OrphanedLog",
     "OtherBand",
+    "OutdatedSchema",
     "OutsideWorkspace",
     "RewindRefused",
     "RunNotFailed",

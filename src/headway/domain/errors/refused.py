@@ -126,49 +126,6 @@ class Unavailable(HeadwayError):
     http_status = 503
 
 
-class ConnectionLost(Unavailable):
-    """The database cannot be reached, or the connection was lost."""
-
-    code = "connection_lost"
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"the database cannot be reached: {reason}")
-
-
-class DatabaseMoved(Unavailable):
-    """The database file was deleted, moved or replaced while it was in use."""
-
-    code = "database_moved"
-
-    def __init__(self, database: str, file: str, *, replaced: bool) -> None:
-        happened = "replaced by another file" if replaced else "moved or deleted"
-        if file != database:
-            otherwise = "stop Headway with SIGTERM, which saves what it has, and start it again"
-        elif replaced:
-            otherwise = (
-                f"to use the file that is there now, stop Headway, remove {database}-wal and"
-                f" {database}-shm, and start it again"
-            )
-        else:
-            otherwise = "stop Headway, restore a backup and start it again"
-        super().__init__(
-            f"{file} was {happened} while it was in use, and what is written now would be lost;"
-            f" put the same file back and Headway goes on by itself, or {otherwise}"
-        )
-
-
-class OrphanedLog(Unavailable):
-    """The database file is missing, but its write-ahead log is there."""
-
-    code = "orphaned_log"
-
-    def __init__(self, database: str, log: str) -> None:
-        super().__init__(
-            f"{database} is missing, but {log} is there and holds its last changes;"
-            f" put {database} back, or remove {log} to begin with an empty database"
-        )
-
-
 class Stopping(Unavailable):
     """The server is shutting down."""
 

@@ -5,7 +5,7 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psycopg
@@ -29,6 +29,7 @@ from headway.storage.postgres.messenger import Messenger
 from headway.storage.postgres.session import PostgresSession
 from headway.storage.postgres.statements import PACKAGE
 from headway.storage.postgres.sweeper import Sweeper
+from headway.storage.queries import Migration
 from headway.storage.store import Clock
 from headway.storage.transaction import Transaction
 
@@ -81,13 +82,16 @@ class PostgresDatabase:
         self._sweeper: Sweeper | None = None
 
     def migrate(self, to: int | None = None) -> list[str]:
-        """Bring the schema up to date; each step is a transaction, so two processes may try."""
+        """Bring the schema up to date; each step is a transaction, so two processes may try.
+
+        A new database gets all of them in one: what others see is either new or up to date.
+        """
+        steps = [step for step in queries.migrations(PACKAGE) if to is None or step[0] <= to]
         with _reached(), contextlib.closing(connect(self.url)) as raw:
-            return [
-                f"{number:04} {name}"
-                for number, name, text in queries.migrations(PACKAGE)
-                if (to is None or number <= to) and _take(raw, number, name, text)
-            ]
+            taken = [] if _applied(raw) else _take(raw, steps)
+            for step in steps:
+                taken += _take(raw, [step])
+        return taken
 
     def pending_migrations(self) -> list[str]:
         """The steps that `migrate` would take."""
@@ -98,6 +102,11 @@ class PostgresDatabase:
             for number, name, _ in queries.migrations(PACKAGE)
             if number > done
         ]
+
+    def is_new(self) -> bool:
+        """Whether it has no tables yet."""
+        with _reached(), contextlib.closing(connect(self.url)) as raw:
+            return not _applied(raw)
 
     def check(self) -> None:
         """Refuse a database that answers, but could not be worked with."""
@@ -188,8 +197,12 @@ class PostgresDatabase:
         """Refused: PostgreSQL has its own tools."""
         raise errors.InvalidRequest("db", "a PostgreSQL database is backed up with pg_dump")
 
-    def integrity(self) -> list[str]:
-        """Rows that refer to nothing; PostgreSQL guards its own files."""
+    def damage(self) -> list[str]:
+        """None that could be seen from here: PostgreSQL guards its own files."""
+        return []
+
+    def orphans(self) -> list[str]:
+        """Rows that refer to nothing."""
         with _reached(), contextlib.closing(connect(self.url)) as raw:
             return [
                 f"{table} row {row[0]} refers to a missing {target}"
@@ -231,30 +244,36 @@ def _applied(raw: RawConnection) -> int:
     return int(row[0]) if row else 0
 
 
-def _take(raw: RawConnection, number: int, name: str, text: str) -> bool:
-    """Take a step. All who write wait behind one who waits for a table: it waits in short bits."""
+def _take(raw: RawConnection, steps: Sequence[Migration]) -> list[str]:
+    """Take steps in one transaction; returns the names of those that were not taken before.
+
+    All who write wait behind one who waits for a table: it waits in short bits.
+    """
+    if not steps or _applied(raw) >= steps[-1][0]:
+        return []
     for tries in range(MOST_TRIES):
         if tries:
             time.sleep(PAUSE_S)
         try:
-            return _try_to_take(raw, number, name, text)
+            return _try_to_take(raw, steps)
         except psycopg.errors.LockNotAvailable as error:
             found = said(error)
     raise errors.Unavailable(
-        f"migration {number:04} was not done: somebody else has had the tables or the turn to write"
-        f" for a while ({found}); end long transactions (docs/operations.md) and try again"
+        f"migration {steps[0][0]:04} was not done: somebody else has had the tables or the turn to"
+        f" write for a while ({found}); end long transactions (docs/operations.md) and try again"
     )
 
 
-def _try_to_take(raw: RawConnection, number: int, name: str, text: str) -> bool:
-    if _applied(raw) >= number:
-        return False
+def _try_to_take(raw: RawConnection, steps: Sequence[Migration]) -> list[str]:
+    taken = []
     with raw.transaction():
         raw.execute(_SHORT_WAIT)
         raw.execute(TURN)
-        if _applied(raw) >= number:  # another process was quicker
-            return False
         raw.execute(_MIGRATIONS_TABLE)
-        raw.execute(text.encode())
-        raw.execute("INSERT INTO schema_migrations VALUES (%s, %s)", (number, name))
-    return True
+        done = _applied(raw)  # another process may have been quicker
+        for number, name, text in steps:
+            if number > done:
+                raw.execute(text.encode())
+                raw.execute("INSERT INTO schema_migrations VALUES (%s, %s)", (number, name))
+                taken.append(f"{number:04} {name}")
+    return taken

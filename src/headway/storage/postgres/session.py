@@ -182,6 +182,10 @@ class PostgresSession:
         """Errors of the connection or of the transaction, unlike errors of one statement."""
         return self._raw.closed or (isinstance(error, LOST) and not isinstance(error, COLLISIONS))
 
+    def explain(self, error: Exception) -> str:
+        """What happened, and what to do about it if that is known."""
+        return said(error)
+
     def must_repeat(self, error: Exception) -> bool:
         """Others were in the way, or the connection was lost before the commit."""
         if isinstance(error, psycopg.errors.UniqueViolation):

@@ -15,7 +15,7 @@ import msgspec
 from headway.domain import errors, moments
 from headway.storage import queries
 from headway.storage.sqlite.datagrams import Datagrams
-from headway.storage.sqlite.files import DatabaseFiles
+from headway.storage.sqlite.files import DAMAGED, DatabaseFiles, code, said
 from headway.storage.store import Clock
 from headway.storage.transaction import Row, Transaction
 
@@ -25,14 +25,16 @@ T = TypeVar("T")
 
 PACKAGE = "headway.storage.sqlite"
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-_LOST = _BUSY | {
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_NOTADB,
-}
+_LOST = (
+    _BUSY
+    | DAMAGED
+    | {
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+    }
+)
 
 
 class SqliteConnection:
@@ -125,11 +127,6 @@ def _dictionaries(cursor: sqlite3.Cursor) -> Sequence[Row]:
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def _code(error: Exception) -> int:
-    """What SQLite calls it, without the finer distinctions; 0 if it says nothing."""
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
-
-
 class SqliteSession:
     """The one connection that writes."""
 
@@ -160,7 +157,7 @@ class SqliteSession:
                 self._raw.execute("BEGIN IMMEDIATE")
                 return
             except sqlite3.OperationalError as error:
-                if _code(error) not in _BUSY:
+                if code(error) not in _BUSY:
                     raise
                 if time.monotonic() > give_up:
                     raise errors.Unavailable(
@@ -203,7 +200,11 @@ class SqliteSession:
 
     def is_lost(self, error: Exception) -> bool:
         """Errors of the disk or the file, unlike errors of one statement."""
-        return isinstance(error, errors.DatabaseMoved) or _code(error) in _LOST
+        return isinstance(error, errors.DatabaseMoved) or code(error) in _LOST
+
+    def explain(self, error: Exception) -> str:
+        """What happened, and what to do about it if that is known."""
+        return said(self._files.path, error)
 
     def must_repeat(self, error: Exception) -> bool:
         """Nobody gets in the way of the only writer."""

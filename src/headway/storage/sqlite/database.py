@@ -3,15 +3,23 @@
 import contextlib
 import queue
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from headway.domain import errors, moments
 from headway.storage import queries
+from headway.storage.queries import Migration
+from headway.storage.sqlite import file_systems
 from headway.storage.sqlite.connection import PACKAGE, SqliteConnection, SqliteSession
 from headway.storage.sqlite.datagrams import Datagrams
-from headway.storage.sqlite.files import DatabaseFiles, connect, looking, refuse_orphaned_log
+from headway.storage.sqlite.files import (
+    DatabaseFiles,
+    connect,
+    looking,
+    naming_damage,
+    refuse_orphaned_log,
+)
 from headway.storage.store import Clock
 from headway.storage.transaction import Transaction
 
@@ -44,20 +52,26 @@ class SqliteDatabase:
         return Datagrams(self.path)
 
     def migrate(self, to: int | None = None) -> list[str]:
-        """Bring the schema up to date; each step is a transaction, so two processes may try."""
-        taken = []
+        """Bring the schema up to date; each step is a transaction, so two processes may try.
+
+        A new database gets all of them in one: what others see is either new or up to date.
+        """
+        steps = [step for step in queries.migrations(PACKAGE) if to is None or step[0] <= to]
         refuse_orphaned_log(self.path)
-        with contextlib.closing(connect(self.path, durable=self._durable)) as raw:
-            for number, name, text in queries.migrations(PACKAGE):
-                if (to is None or number <= to) and _take(raw, number, name, text):
-                    taken.append(f"{number:04} {name}")
+        with (
+            naming_damage(self.path),
+            contextlib.closing(connect(self.path, durable=self._durable)) as raw,
+        ):
+            taken = [] if _applied(raw) else _take(raw, steps)
+            for step in steps:
+                taken += _take(raw, [step])
         return taken
 
     def pending_migrations(self) -> list[str]:
         """The steps that `migrate` would take."""
         done = 0
         if self.path.exists():
-            with looking(self.path) as raw:
+            with naming_damage(self.path), looking(self.path) as raw:
                 done = _applied(raw)
         return [
             f"{number:04} {name}"
@@ -65,8 +79,16 @@ class SqliteDatabase:
             if number > done
         ]
 
+    def is_new(self) -> bool:
+        """Whether it has no tables yet."""
+        if not self.path.exists():
+            return True
+        with naming_damage(self.path), looking(self.path) as raw:
+            return not _applied(raw)
+
     def check(self) -> None:
-        """A file that can be opened can be worked with."""
+        """Refuse a folder in which SQLite cannot work reliably."""
+        file_systems.refuse_network(self.path.parent)
 
     def doubts(self) -> list[str]:
         """None: each connection here is told to wait for the disk."""
@@ -74,31 +96,35 @@ class SqliteDatabase:
 
     def session(self) -> SqliteSession:
         """The one connection for writing."""
-        return SqliteSession(self._files, self.clock, self._datagrams, durable=self._durable)
+        with naming_damage(self.path):
+            return SqliteSession(self._files, self.clock, self._datagrams, durable=self._durable)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:
         """A snapshot; connections are kept for the next reader."""
-        raw = self._reader()
-        try:
-            raw.execute("BEGIN")
-            yield Transaction(SqliteConnection(raw), moments.cut(self.clock.now()))
-        except sqlite3.OperationalError as error:
-            raise _unreadable(error) from error
-        finally:
-            if raw.in_transaction:
-                raw.execute("ROLLBACK")
-            self._readers.put(raw)
+        with self._readable():
+            raw = self._reader()
+            try:
+                raw.execute("BEGIN")
+                yield Transaction(SqliteConnection(raw), moments.cut(self.clock.now()))
+            finally:
+                if raw.in_transaction:
+                    raw.execute("ROLLBACK")
+                self._readers.put(raw)
 
     def _reader(self) -> sqlite3.Connection:
         try:
             return self._readers.get_nowait()
         except queue.Empty:
-            pass
-        try:
             return self._files.connect(durable=self._durable, read_only=True)
+
+    @contextlib.contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            with naming_damage(self.path):
+                yield
         except sqlite3.OperationalError as error:
-            raise _unreadable(error) from error
+            raise errors.Unavailable(f"the database cannot be read: {error}") from error
 
     def listen(self, tell: Callable[[set[str]], None]) -> Callable[[], None]:
         """Pass on wake-ups from other processes."""
@@ -107,6 +133,7 @@ class SqliteDatabase:
     def backup(self, target: Path, progress: Callable[[int, int], None]) -> None:
         """Copy the whole database while it is in use."""
         with (
+            naming_damage(self.path),
             contextlib.closing(connect(self.path, read_only=True, create=False)) as source,
             contextlib.closing(sqlite3.connect(target)) as copy,
         ):
@@ -116,15 +143,27 @@ class SqliteDatabase:
                 progress=lambda _, left, total: progress(total - left, total),
             )
 
-    def integrity(self) -> list[str]:
-        """What SQLite itself finds wrong."""
-        with contextlib.closing(connect(self.path, read_only=True, create=False)) as raw:
-            found = [row[0] for row in raw.execute("PRAGMA integrity_check")]
-            orphans = [
+    def damage(self) -> list[str]:
+        """What SQLite finds wrong with its file."""
+        found: list[str] = []
+        try:
+            with contextlib.closing(connect(self.path, read_only=True, create=False)) as raw:
+                for (told,) in raw.execute("PRAGMA integrity_check"):
+                    found += [line for line in told.splitlines() if not line.startswith("***")]
+        except sqlite3.DatabaseError as error:
+            found.append(str(error))
+        return [line for line in found if line != "ok"]
+
+    def orphans(self) -> list[str]:
+        """Rows that refer to nothing."""
+        with (
+            naming_damage(self.path),
+            contextlib.closing(connect(self.path, read_only=True, create=False)) as raw,
+        ):
+            return [
                 f"{row[0]} row {row[1]} refers to a missing {row[2]}"
                 for row in raw.execute("PRAGMA foreign_key_check")
             ]
-        return [problem for problem in found if problem != "ok"] + orphans
 
     def close(self) -> None:
         """Close every connection and remove the socket."""
@@ -134,34 +173,33 @@ class SqliteDatabase:
             self._datagrams.close()
 
 
-def _unreadable(error: sqlite3.Error) -> errors.Unavailable:
-    return errors.Unavailable(f"the database cannot be read: {error}")
-
-
 def _applied(raw: sqlite3.Connection) -> int:
     if not raw.execute(_MIGRATIONS_TABLE_IS_THERE).fetchone():
         return 0
     return int(raw.execute("SELECT coalesce(max(number), 0) FROM schema_migrations").fetchone()[0])
 
 
-def _take(raw: sqlite3.Connection, number: int, name: str, text: str) -> bool:
-    if _applied(raw) >= number:
-        return False
+def _take(raw: sqlite3.Connection, steps: Sequence[Migration]) -> list[str]:
+    """Take steps in one transaction; returns the names of those that were not taken before."""
+    if not steps or _applied(raw) >= steps[-1][0]:
+        return []
+    taken = []
     raw.execute("BEGIN IMMEDIATE")
     try:
-        if _applied(raw) >= number:  # another process was quicker
-            raw.execute("ROLLBACK")
-            return False
         raw.execute(_MIGRATIONS_TABLE)
-        for statement in _statements(text):
-            raw.execute(statement)
-        raw.execute("INSERT INTO schema_migrations VALUES (?, ?)", (number, name))
+        done = _applied(raw)  # another process may have been quicker
+        for number, name, text in steps:
+            if number > done:
+                for statement in _statements(text):
+                    raw.execute(statement)
+                raw.execute("INSERT INTO schema_migrations VALUES (?, ?)", (number, name))
+                taken.append(f"{number:04} {name}")
         raw.execute("COMMIT")
     except BaseException:
         if raw.in_transaction:
             raw.execute("ROLLBACK")
         raise
-    return True
+    return taken
 
 
 def _statements(text: str) -> Iterator[str]:

@@ -15,6 +15,8 @@ from headway.domain import errors
 
 BUSY_TIMEOUT_MS = 5000
 
+DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
 Identity = tuple[int, int]
 
 
@@ -114,6 +116,28 @@ def connect(
     if read_only:
         raw.execute("PRAGMA query_only=ON")
     return raw
+
+
+def code(error: Exception) -> int:
+    """What SQLite calls it, without the finer distinctions; 0 if it says nothing."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def said(path: Path, error: Exception) -> str:
+    """What an error says, on one line, and what to do about a damaged file."""
+    told = " ".join(str(error).split()) or type(error).__name__
+    return errors.DatabaseDamaged(path.name, told).detail if code(error) in DAMAGED else told
+
+
+@contextlib.contextmanager
+def naming_damage(path: Path) -> Iterator[None]:
+    """Let an error of a damaged file say which one it is and what to do."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if code(error) in DAMAGED:
+            raise errors.DatabaseDamaged(path.name, str(error)) from error
+        raise
 
 
 @contextlib.contextmanager
