@@ -12,7 +12,7 @@ MEANING = {
     "data": "the data directory: database, admin token, logs",
     "db": "`sqlite:///FILE` or `postgresql://…`; by default a file in the data directory",
     "url": "the server that commands, programs and workers talk to",
-    "token": "the API token; by default the admin token in the data directory",
+    "token": "the API token; for a server on this machine by default the data directory's",
     "ca_file": "the certificates to trust for an https `url`",
     "app": "the handlers, `module:app`",
     "host": "the address that `serve` listens on",
@@ -36,6 +36,7 @@ MEANING = {
     "group_failure_policy": "your own `GroupFailurePolicy`, `module:name`",
     "log_format": "`text` or `json`",
     "webhook_targets": "`any` but link-local, or `public`: only addresses of the internet",
+    "allow_readable_data": "`true`: use a data directory or SQLite file that other users can read",
     "allow_commands": "`false`: a server refuses commands (`commands_off`), a worker takes none",
 }
 
@@ -63,6 +64,13 @@ slots = 4
 [limits]
 "type:story" = 2
 ```
+
+The file may have come with the folder, from a repository for example. So only `serve` and `worker`
+import the code that it names (`app` and the policies); other commands use `HEADWAY_APP`. A token
+that is set elsewhere is not sent to a `url` in the file, and a token in the file only to a `url`
+beside it. The admin token of a data directory is sent only to the server of that directory and to
+addresses of this machine, and to one of those in the file only if the data directory is in the same
+folder.
 
 {settings}
 """

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from headway.storage import private_files
 from headway.worker import process_groups
 
 NAME = "server.json"
@@ -51,7 +52,8 @@ class ServerFile:
         pid = os.getpid()
         me = Running(pid, process_groups.start_time(pid) or "", url, elsewhere=elsewhere)
         temporary = self._path.with_suffix(f".{os.getpid()}")
-        temporary.write_bytes(msgspec.json.encode(me))
+        with open(temporary, "wb", opener=private_files.opener) as file:
+            file.write(msgspec.json.encode(me))
         temporary.replace(self._path)
         return None
 

@@ -15,6 +15,11 @@ FILE = project_folder.SETTINGS
 PREFIX = "HEADWAY_"
 PATHS = ("data", "workspace", "ca_file")
 SQLITE = "sqlite:///"
+NO_TOKEN = ""
+"""No token at all, not even the one in the data directory."""
+CODE = ("app", "concurrency_policy", "group_failure_policy")
+"""Settings that name code. From the file, only `serve` and `worker` take them: it may have come
+with the folder, and to look at a queue must not run what is in there."""
 RANGES = {
     "port": (0, 65535),
     "slots": (1, 10_000),
@@ -54,6 +59,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     log_format: str = "text"
     allow_commands: bool = True
     webhook_targets: str = "any"
+    allow_readable_data: bool = False
 
     @property
     def data_dir(self) -> Path:
@@ -73,20 +79,29 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def load(
-    options: Mapping[str, Any] | None = None, folder: Path | None = None, *, search: bool = True
+    options: Mapping[str, Any] | None = None,
+    folder: Path | None = None,
+    *,
+    search: bool = True,
+    code: bool = False,
 ) -> Settings:
-    """The settings in force. Options that are None were not given.
+    """The settings in force, with the code that the file names only if `code` is asked for.
 
-    Without a folder and a data directory, they are those of the folder above that has a store.
+    Options that are None were not given. Without a folder and a data directory, the settings are
+    those of the folder above that has a store.
     """
     searched = folder is None and search and not _names_data(options)
     above = project_folder.above() if searched else None
-    folder = folder or above
-    values: dict[str, Any] = _from_file(folder or Path())
+    folder = folder or above or Path()
+    written = _from_file(folder)
     if above is not None:
-        values = _anchored(values, above)
-    values.update(_from_environment(os.environ))
-    values.update({name: value for name, value in (options or {}).items() if value is not None})
+        written = _anchored(written, above)
+    if not code:
+        written = {name: value for name, value in written.items() if name not in CODE}
+    given = _from_environment(os.environ)
+    given.update({name: value for name, value in (options or {}).items() if value is not None})
+    _part_tokens(folder, written, given)
+    values = {**written, **given}
     try:
         found = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
@@ -122,6 +137,33 @@ def _anchored(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if str(found.get("db", "")).startswith(SQLITE):
         found["db"] = f"{SQLITE}{folder / found['db'].removeprefix(SQLITE)}"
     return found
+
+
+def code_in_file() -> dict[str, Any]:
+    """The settings of the file that name code."""
+    written = _from_file(project_folder.above() or Path())
+    return {name: value for name, value in written.items() if name in CODE}
+
+
+def _part_tokens(folder: Path, written: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """See to it that no token from one place is sent to a URL from another."""
+    url_in_file, token_in_file = "url" in written, "token" in written
+    if "token" in given and url_in_file and "url" not in given:
+        raise errors.InvalidRequest(
+            f"{FILE}: url",
+            "a token from elsewhere is not sent to a server that this file names;"
+            " name the server with --url or HEADWAY_URL",
+        )
+    if token_in_file and "token" not in given and "url" in given:
+        raise errors.InvalidRequest(
+            f"{FILE}: token",
+            "it is not sent to a server that is named elsewhere;"
+            " pass a token with --token or HEADWAY_TOKEN",
+        )
+    if url_in_file and "url" not in given and not token_in_file:
+        data = folder / str(given.get("data") or written.get("data") or project_folder.STORE)
+        if not data.resolve().is_relative_to(folder.resolve()):
+            written["token"] = NO_TOKEN
 
 
 def place(name: str, options: Mapping[str, Any] | None = None, folder: Path | None = None) -> str:

@@ -5,6 +5,7 @@ start no worker and need not wait for its imports.
 """
 
 import importlib
+import ipaddress
 import logging
 import os
 import sqlite3
@@ -12,6 +13,7 @@ import sys
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from headway import admin_token
 from headway.client.client import Client
@@ -24,6 +26,7 @@ from headway.scheduler import submit
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
+from headway.storage import private_files
 from headway.storage.log_parts import OutputBound
 from headway.storage.store import Clock, Database, Store
 from headway.storage.transaction import Borrowed, Transaction
@@ -65,7 +68,7 @@ def missing_file(url: str) -> Path | None:
 
 def open_store(settings: Settings, clock: Clock | None = None, *, migrates: bool = False) -> Store:
     """The store. An older schema is refused, unless the caller migrates; a new one is made."""
-    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    prepare_data(settings)
     database = open_database(settings.database_url, clock or SystemClock())
     database.check()
     pending = database.pending_migrations()
@@ -74,6 +77,16 @@ def open_store(settings: Settings, clock: Clock | None = None, *, migrates: bool
     if pending:
         database.migrate()
     return Store(database)
+
+
+def prepare_data(settings: Settings) -> None:
+    """Make the data directory; refuse one that other users can read, and such a file elsewhere."""
+    private_files.make_folder(settings.data_dir)
+    if not settings.allow_readable_data:
+        private_files.refuse_readable(settings.data_dir)
+        scheme, _, rest = settings.database_url.partition("://")
+        if scheme == "sqlite" and settings.keeps_jobs_elsewhere:
+            private_files.refuse_readable(Path(rest[1:]))
 
 
 def load_app(reference: str | None) -> "App | None":
@@ -182,9 +195,24 @@ def _client_of(url: str, settings: Settings) -> Client:
     from headway.client.over_http import HttpTransport
 
     ca_file = Path(settings.ca_file) if settings.ca_file else None
-    return Client(
-        HttpTransport(url, settings.token or admin_token.read(settings.data_dir), ca_file)
-    )
+    return Client(HttpTransport(url, token_for(url, settings), ca_file))
+
+
+def token_for(url: str, settings: Settings) -> str | None:
+    """The token that is set; for a server on this machine, by default the data directory's."""
+    if settings.token is not None:
+        return settings.token or None
+    running = ServerFile(settings.data_dir).running()
+    is_ours = is_loopback(urlsplit(url).hostname or "") or (running and running.url == url)
+    return admin_token.read(settings.data_dir) if is_ours else None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether this address or name stands for this machine alone."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def local_client(settings: Settings, app: "App | None" = None) -> Client:

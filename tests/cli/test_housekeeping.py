@@ -124,10 +124,10 @@ def test_doctor_is_content_with_an_empty_folder_and_changes_nothing(cli: Cli) ->
     [
         ("settings", "settings", "fix headway.toml"),
         ("server", "server", "headway serve"),
-        ("app", "app", "fix the module"),
         ("database", "database", "backup"),
         ("migrations", "database", "headway migrate"),
         ("data", "data", "another --data"),
+        ("readable data", "data", "chmod 700 .headway"),
     ],
 )
 def test_doctor_says_how_to_mend(cli: Cli, trouble: str, subject: str, mend: str) -> None:
@@ -139,19 +139,25 @@ def test_doctor_says_how_to_mend(cli: Cli, trouble: str, subject: str, mend: str
     assert "fix: " in cli.text("doctor", code=1)
 
 
+def test_doctor_says_how_to_mend_an_app(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cli.folder / "broken_shop.py").write_text("1 / 0")
+    monkeypatch.setenv("HEADWAY_APP", "broken_shop:app")
+    (ill,) = [one for one in cli.json("doctor", code=1)["findings"] if not one["ok"]]
+    assert (ill["subject"], "fix the module" in ill["mend"]) == ("app", True)
+
+
 def _make(trouble: str, folder: Path) -> None:
     data = folder / ".headway"
     if trouble == "data":
         data.write_text("not a folder")
         return
-    data.mkdir()
+    data.mkdir(mode=0o700)
     if trouble == "settings":
         (folder / "headway.toml").write_text("slots = 'many'")
     elif trouble == "server":
         (data / "server.json").write_text('{"pid": 1, "start_time": "x", "url": "http://x"}')
-    elif trouble == "app":
-        (folder / "headway.toml").write_text("app = 'broken_shop:app'")
-        (folder / "broken_shop.py").write_text("1 / 0")
+    elif trouble == "readable data":
+        data.chmod(0o755)
     elif trouble == "database":
         (data / "headway.db").write_text("not a database, " * 100)
     else:

@@ -29,7 +29,8 @@ def test_a_browser_that_asks_for_an_icon_is_not_asked_who_it_is(server: Server) 
 
 
 def test_the_link_that_is_printed_lets_in_once(stage: Stage) -> None:
-    server = stage.serve()
+    settings = {"data": "data", "port": 0}
+    server = Server(stage, settings, before="import sys; sys.stdout.isatty = lambda: True\n")
     code = json.loads(server.first_line)["dashboard"].partition("#code=")[2]
     with server.client() as browser:
         key = browser.post("/dashboard/session", json={"code": code}).json()["token"]

@@ -11,6 +11,7 @@ import pytest
 from tests.helpers import MovableClock
 from tests.storage.conftest import scheduler_on
 
+from headway.domain import errors
 from headway.http import health
 from headway.http.health import Health, Readiness
 from headway.storage.postgres.database import PostgresDatabase
@@ -35,8 +36,8 @@ def checked(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> He
     return Health(scheduler_on(store, MovableClock(), tmp_path))
 
 
-def ask(checked: Health) -> Readiness:
-    return checked.readiness(recovered=True, stopping=False)
+def ask(checked: Health, *, brief: bool = False) -> Readiness:
+    return health.readiness(checked.problems(recovered=True, stopping=False), brief=brief)
 
 
 def test_a_database_that_does_not_answer_a_read_makes_a_server_unready_in_time(
@@ -68,10 +69,10 @@ def test_those_who_ask_while_somebody_looks_take_what_he_finds(
             all_ask.set()
         return moment
 
-    def look() -> list[str]:
+    def look() -> list[health.Problem]:
         looks.append(1)
         assert all_ask.wait(PATIENCE_S)
-        return ["frozen"]
+        return [health.Problem("frozen", "frozen")]
 
     monkeypatch.setattr(health, "time", SimpleNamespace(monotonic=monotonic))
     monkeypatch.setattr(checked, "_try", look)
@@ -91,4 +92,21 @@ def test_whatever_goes_wrong_is_a_reason(
 
     monkeypatch.setattr(store, "read", fail)
     monkeypatch.setattr(health, "_write", fail)
-    assert ask(checked).problems == ["RuntimeError: something strange"] * 2
+    assert ask(checked).problems == ["RuntimeError: something strange"]
+
+
+def test_those_without_a_token_do_not_learn_where_the_database_is(
+    checked: Health, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> int:
+        raise errors.ConnectionLost('connection to server at "db.internal" failed')
+
+    monkeypatch.setattr(store, "read", fail)
+    monkeypatch.setattr(health, "_write", fail)
+    assert "db.internal" in str(ask(checked).problems)
+    brief = ask(checked, brief=True).problems
+    assert [one.partition(";")[0] for one in brief] == [
+        "the database cannot be read",
+        "the database cannot be written",
+    ]
+    assert "db.internal" not in str(brief)

@@ -38,3 +38,19 @@ def test_no_secret_is_told(stage: Stage) -> None:
     told += server.log
     for word in ("hush", "guess", secret, secret.removeprefix("whsec_"), token, server.token):
         assert word not in told
+
+
+def test_answers_with_secrets_are_kept_by_nobody(stage: Stage) -> None:
+    server = stage.serve()
+    made = [
+        server.http.post("/api/tokens", json={"name": "x", "role": "read"}),
+        server.http.post("/api/webhooks", json={"url": "http://127.0.0.1:1/"}),
+        server.http.post("/api/jobs", json={"job_type": "note", "params": {"name": "x"}}),
+        server.http.get("/api/jobs"),
+        server.http.get("/api/tokens"),
+        server.http.post("/dashboard/session", json={"code": "guess"}),
+        server.client().get("/api/jobs"),
+        server.http.get("/metrics"),
+    ]
+    assert {one.headers["cache-control"] for one in made} == {"no-store"}
+    assert server.http.get("/").headers["cache-control"] == "no-cache"

@@ -124,18 +124,21 @@ def test_a_cwd_that_cannot_be_used_fails(
     assert problem in (outcome.error or "")
 
 
-def test_env_adds_to_the_environment_and_the_token_stays_here(
+def test_env_adds_to_the_environment_and_secrets_stay_here(
     executor: CommandExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HEADWAY_TOKEN", "secret")
+    for name in ("HEADWAY_TOKEN", "HEADWAY_OTHER_SECRET", "PGPASSWORD", "PGPASSFILE"):
+        monkeypatch.setenv(name, "hush")
+    monkeypatch.setenv("HEADWAY_DB", "postgresql://me:hush@host/db")
+    monkeypatch.setenv("HEADWAY_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("INHERITED", "yes")
     work = command(tmp_path, "env", env={"ADDED": "too"})
     run(executor, work)
     seen = (work.log_dir / "stdout.log").read_text().splitlines()
-    assert {"INHERITED=yes", "ADDED=too"} <= set(seen)
+    assert {"INHERITED=yes", "ADDED=too", "HEADWAY_URL=http://127.0.0.1:1"} <= set(seen)
     marks = {"HEADWAY_JOB_ID=job-1", f"HEADWAY_RUN_ID={work.run_id}", "HEADWAY_ATTEMPT=0"}
     assert marks <= set(seen)
-    assert "secret" not in "".join(seen)
+    assert "hush" not in "".join(seen)
 
 
 def test_stdin_is_fed_whether_it_is_read_or_not(executor: CommandExecutor, tmp_path: Path) -> None:

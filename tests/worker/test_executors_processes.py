@@ -36,6 +36,10 @@ def echo(text: str) -> str:
     return text
 
 
+def environment() -> dict[str, str]:
+    return dict(os.environ)
+
+
 def speak() -> None:
     print("out")
     print("err", file=sys.stderr)
@@ -102,6 +106,7 @@ FUNCTIONS: list[Callable[..., Any]] = [
     add,
     add_later,
     echo,
+    environment,
     speak,
     raise_error,
     skip,
@@ -132,6 +137,17 @@ def test_a_handler_runs_in_a_process_of_its_own(executor: ProcessExecutor, tmp_p
     assert outcome.status is RunStatus.COMPLETED
     assert outcome.result["sum"] == 3
     assert outcome.result["pid"] != os.getpid()
+
+
+def test_no_secret_of_ours_is_in_its_environment(
+    executor: ProcessExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HEADWAY_TOKEN", "PGPASSWORD"):
+        monkeypatch.setenv(name, "hush")
+    monkeypatch.setenv("HEADWAY_DB", "postgresql://me:hush@host/db")
+    seen = run(executor, make_work(tmp_path, "environment")).result
+    assert seen["HEADWAY_JOB_ID"]
+    assert "hush" not in str(seen)
 
 
 def test_an_async_handler_runs_in_a_process_too(executor: ProcessExecutor, tmp_path: Path) -> None:

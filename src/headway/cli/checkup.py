@@ -23,7 +23,7 @@ from headway.domain import errors
 from headway.domain.tokens import Token, digest
 from headway.server_file import NAME, ServerFile
 from headway.settings import Settings
-from headway.storage import tokens
+from headway.storage import private_files, tokens
 from headway.workspace import Workspace, plugins
 
 OLDEST_PYTHON = (3, 11)
@@ -109,6 +109,11 @@ def _data(settings: Settings) -> Finding:
         return _bad("data", f"{place} is not writable", f"chown or chmod {place}, or use --data")
     if not path.exists():
         return _good("data", f"{path} does not exist yet and will be created")
+    if not settings.allow_readable_data:
+        try:
+            private_files.refuse_readable(path)
+        except errors.UnsafeFile as error:
+            return _bad("data", f"{path} {error.problem}", error.mend)
     return _good("data", str(path))
 
 
@@ -185,6 +190,9 @@ def _known_token(settings: Settings, text: str) -> Token | None:
 
 
 def _app(settings: Settings) -> Finding:
+    named = settings_module.code_in_file().get("app")
+    if settings.app is None and named is not None:
+        return _good("app", f"{named}, named by {settings_module.FILE}: headway serve imports it")
     if settings.app is None:
         return _good("app", "none is set; command jobs need none")
     try:

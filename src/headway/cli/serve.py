@@ -1,7 +1,6 @@
 """`headway serve` and `headway worker`: the processes that do the work."""
 
 import dataclasses
-import ipaddress
 import logging
 import os
 import signal
@@ -114,7 +113,9 @@ def _slots(settings: Settings) -> str:
 
 
 def _announce(settings: Settings, url: str, server: Server, other: Any, json: bool) -> None:
-    link = f"{url}/#code={server.dashboard_code()}"
+    # A link that lets an admin in belongs on a screen, not into a journal or a file.
+    on_screen = sys.stdout.isatty()
+    link = f"{url}/#code={server.dashboard_code()}" if on_screen else f"{url}/"
     if json:
         facts = {"url": url, "pid": os.getpid(), "data": settings.data, "dashboard": link}
         print(msgspec.json.encode(facts).decode(), flush=True)
@@ -125,25 +126,20 @@ def _announce(settings: Settings, url: str, server: Server, other: Any, json: bo
             f"Another server ({other.url}, pid {other.pid}) uses the same data. "
             "Both run jobs; server.json still points to it."
         )
-    print(f"Dashboard (one-time link): {link}")
+    print(
+        f"Dashboard ({'one-time link' if on_screen else 'for a link: headway dashboard'}): {link}"
+    )
     print("Press Ctrl-C to stop. Running jobs get time to finish.", flush=True)
 
 
 def _warn_of_plain_http(settings: Settings) -> None:
     """There is no TLS here: what goes over a network can be read on it."""
-    if not _is_loopback(settings.host):
+    if not wiring.is_loopback(settings.host):
         log.warning(
             "listening on %s with plain HTTP: tokens and params can be read on the network;"
             " put a TLS proxy in front of it",
             settings.host,
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host in LOOPBACK or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _has_useful_token(tx: Transaction) -> bool:
@@ -175,6 +171,7 @@ def work(settings: Settings) -> None:
         raise errors.InvalidRequest(
             "url", "a worker needs the server's address: --url or HEADWAY_URL"
         )
+    wiring.prepare_data(settings)
     app = wiring.load_app(settings.app)
     if app is not None:
         app.work_for(settings)
@@ -182,7 +179,7 @@ def work(settings: Settings) -> None:
     handlers = app.handlers if app else {}
     me = worker_wiring.registration(settings, list(handlers), prefix="worker", every_queue=False)
     transport = RemoteTransport(
-        settings.url, settings.token or admin_token.read(settings.data_dir), me, settings.ca_file
+        settings.url, wiring.token_for(settings.url, settings), me, settings.ca_file
     )
     workspace = Workspace(Path(settings.workspace).resolve())
     bound = OutputBound(settings.largest_output, settings.disk_reserve)

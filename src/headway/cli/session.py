@@ -89,8 +89,8 @@ class Session:
         return settings_module.load(self._given)
 
     def settings_here(self, **more: Any) -> Settings:
-        """The settings of this very folder, with options that only some commands have."""
-        return settings_module.load({**self._given, **more}, search=False)
+        """The settings of this very folder for a command that runs jobs, with its own options."""
+        return settings_module.load({**self._given, **more}, search=False, code=True)
 
     @cached_property
     def client(self) -> Client:
@@ -101,7 +101,19 @@ class Session:
         if missing is not None:
             return self._stand_in(missing)
         app = None if self.settings.url else wiring.load_app(self.settings.app)
-        return wiring.connect(self.settings, app)
+        client = wiring.connect(self.settings, app)
+        if self._makes_store and app is None and isinstance(client.transport, LocalTransport):
+            self._note_unused_app()
+        return client
+
+    def _note_unused_app(self) -> None:
+        """Without a server, what an app in the settings file declares does not count here."""
+        named = settings_module.code_in_file().get("app")
+        if named is not None:
+            self.screen.note(
+                f"the defaults of {named} are not used: only serve and worker import the app that"
+                f" {settings_module.FILE} names; set HEADWAY_APP to use it here"
+            )
 
     def missing_store(self) -> errors.NoStore | None:
         """That there is neither a server nor a database yet, if so."""

@@ -86,7 +86,11 @@ class Wire:
     ) -> Answer:
         connection.request(method, self._at.path + target, body, self._headers)
         response = connection.getresponse()
-        return Answer(response.status, response.read())
+        has_length = response.length is not None or response.chunked
+        content = response.read()
+        if not content and not has_length:  # cut off in its headers, which the library overlooks
+            raise http.client.IncompleteRead(content)
+        return Answer(response.status, content)
 
     def _kept(self) -> http.client.HTTPConnection | None:
         with contextlib.suppress(queue.Empty):

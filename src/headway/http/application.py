@@ -219,11 +219,13 @@ class Application:
         await exchange.answer(200, b'{"status":"ok"}')
 
     async def _ready(self, exchange: Exchange) -> None:
-        report = await asyncio.to_thread(
-            self._health_of_store.readiness,
+        problems = await asyncio.to_thread(
+            self._health_of_store.problems,
             recovered=self.state.ready,
             stopping=self.state.stopping,
         )
+        brief = bool(problems) and not await self._doors.knows(exchange)
+        report = health.readiness(problems, brief=brief)
         await exchange.answer(200 if report.ready else 503, msgspec.json.encode(report))
 
     async def _show_metrics(self, exchange: Exchange, _: Principal, __: Ended) -> None:

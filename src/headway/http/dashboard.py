@@ -27,7 +27,6 @@ HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-cache"),
 )
-NOT_KEPT = ((b"cache-control", b"no-store"),)
 FILES = {
     "/": ("index.html", b"text/html; charset=utf-8"),
     "/dashboard/page.js": ("page.js", b"text/javascript; charset=utf-8"),
@@ -64,7 +63,7 @@ class Codes:
             expires_in_s=CODE_LASTS_S,
             session_lasts_s=TOKEN_LASTS.total_seconds(),
         )
-        await exchange.answer(201, msgspec.json.encode(made), headers=NOT_KEPT)
+        await exchange.answer(201, msgspec.json.encode(made))
 
     async def exchange(self, exchange: Exchange) -> None:
         """A token for a code."""
@@ -83,7 +82,7 @@ class Codes:
                 lambda tx: tokens.create(scheduler, tx, "dashboard", Role.ADMIN, TOKEN_LASTS)
             )
         )
-        await exchange.answer(200, msgspec.json.encode({"token": made.token}), headers=NOT_KEPT)
+        await exchange.answer(200, msgspec.json.encode({"token": made.token}))
 
 
 async def show(exchange: Exchange) -> None:

@@ -17,6 +17,8 @@ ONCE = {b"host", b"authorization", b"idempotency-key", b"if-match", b"last-event
 """Headers that decide something: said twice, they could mean either."""
 
 
+NO_STORE = (b"cache-control", b"no-store")
+"""Answers hold params, tokens and webhook secrets: no proxy or browser keeps them."""
 END_WITHIN_S = 1.0
 """How long the end of a stream waits for a client that does not read."""
 
@@ -91,10 +93,10 @@ class Exchange:
         content_type: bytes = JSON,
         headers: tuple[tuple[bytes, bytes], ...] = (),
     ) -> None:
-        """Answer in one piece."""
-        await self._start(
-            status, content_type, (*headers, (b"content-length", str(len(body)).encode()))
-        )
+        """Answer in one piece, which nobody keeps a copy of unless the headers say so."""
+        length = (b"content-length", str(len(body)).encode())
+        kept = () if any(name == b"cache-control" for name, _ in headers) else (NO_STORE,)
+        await self._start(status, content_type, (*headers, *kept, length))
         await self._send({"type": "http.response.body", "body": body})
 
     async def stream(
@@ -109,7 +111,7 @@ class Exchange:
             200,
             content_type,
             (
-                (b"cache-control", b"no-store"),
+                NO_STORE,
                 (b"x-accel-buffering", b"no"),
                 (b"content-encoding", b"identity"),  # compressing would hold pieces back
             ),

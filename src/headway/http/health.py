@@ -1,5 +1,6 @@
 """Whether the server can do its work, and if not, why."""
 
+import logging
 import threading
 import time
 from concurrent.futures import Future
@@ -16,6 +17,8 @@ from headway.storage.transaction import Manner, Transaction
 WRITTEN = "last_checked"
 """The fact that is written to see whether writing works."""
 
+log = logging.getLogger("headway.http")
+
 GOOD_FOR_S = 1.0
 WAIT_S = 5.0
 
@@ -27,6 +30,13 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     problems: list[str]
 
 
+class Problem(msgspec.Struct, frozen=True):
+    """What is wrong; `brief` is for those without a token, who learn no hosts and no paths."""
+
+    detail: str
+    brief: str
+
+
 class Health:
     """Looks whether the database can be read and written; a good look is good for a second."""
 
@@ -34,29 +44,28 @@ class Health:
         self._store = scheduler.store
         self._lock = threading.Lock()
         self._looked = float("-inf")
-        self._found: list[str] = []
+        self._found: list[Problem] = []
         self._reading: Future[None] | None = None
 
-    def readiness(self, *, recovered: bool, stopping: bool) -> Readiness:
-        """Ready means: recovered, not stopping, and the database can be read and written."""
-        problems = [] if recovered else ["recovery has not finished"]
-        if stopping:
-            problems.append("the server is stopping")
-        else:
-            problems += self._look()
-        return Readiness(ready=not problems, problems=problems)
+    def problems(self, *, recovered: bool, stopping: bool) -> list[Problem]:
+        """None if ready: recovered, not stopping, and the database can be read and written."""
+        found = [] if recovered else [_open("recovery has not finished")]
+        return [*found, *([_open("the server is stopping")] if stopping else self._look())]
 
-    def _look(self) -> list[str]:
+    def _look(self) -> list[Problem]:
         asked = time.monotonic()
         with self._lock:
             good = not self._found and not self._store.problem
             # Who waited for somebody else's look takes what he found: looks must not pile up.
             if self._looked < (asked - GOOD_FOR_S if good else asked):
-                self._found = self._try()
+                found = self._try()
+                if found and found != self._found:
+                    log.warning("not ready: %s", "; ".join(one.detail for one in found))
+                self._found = found
                 self._looked = time.monotonic()
             return self._found
 
-    def _try(self) -> list[str]:
+    def _try(self) -> list[Problem]:
         """Read and write at the same time: both may take as long as the answer may."""
         give_up = time.monotonic() + WAIT_S
         writing = self._store.write_later(_write, Manner.BESIDE)
@@ -90,15 +99,31 @@ def _write(tx: Transaction) -> int:
     return tx.do("put_fact", name=WRITTEN, value=moments.show(tx.now))
 
 
-def _problem(verb: str, doing: "Future[Any]", give_up: float) -> list[str]:
+def readiness(problems: list[Problem], *, brief: bool) -> Readiness:
+    """The answer for these problems."""
+    told = [one.brief if brief else one.detail for one in problems]
+    return Readiness(ready=not problems, problems=list(dict.fromkeys(told)))
+
+
+def _open(text: str) -> Problem:
+    return Problem(detail=text, brief=text)
+
+
+def _problem(verb: str, doing: "Future[Any]", give_up: float) -> list[Problem]:
     try:
         doing.result(max(0.0, give_up - time.monotonic()))
     except TimeoutError:
         doing.cancel()
-        return [f"a {verb} did not finish within {WAIT_S:g} s"]
+        return [_open(f"a {verb} did not finish within {WAIT_S:g} s")]
     except Exception as error:
-        return [_reason(error)]
+        return [Problem(detail=_reason(error), brief=_BRIEF[verb])]
     return []
+
+
+_BRIEF = {
+    "read": "the database cannot be read; the log and those with a token are told why",
+    "write": "the database cannot be written; the log and those with a token are told why",
+}
 
 
 def _reason(error: Exception) -> str:

@@ -1,6 +1,7 @@
 """Who is asking, and through which door."""
 
 import asyncio
+import logging
 import time
 from urllib.parse import urlsplit
 
@@ -14,6 +15,11 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 REMEMBER_S = 2.0
 """How long a token is remembered if the wake-up of a server that revokes it is lost."""
 
+KNOWS_WITHIN_S = 2.0
+LOG_EVERY_S = 10.0
+
+log = logging.getLogger("headway.http")
+
 
 class Doorkeeper:
     """Checks the Host header and the token of every request."""
@@ -24,6 +30,7 @@ class Doorkeeper:
         self._any_host = "*" in self._hosts
         self._known: dict[str, tuple[float, Principal | None]] = {}
         self._changes = 0
+        self._log_again_at = float("-inf")
 
     def check_host(self, exchange: Exchange) -> None:
         """A page on another site must not reach us through a name that it made point here."""
@@ -42,15 +49,34 @@ class Doorkeeper:
         scheme, _, token = (exchange.header("authorization") or "").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise errors.Unauthorized("send a token: Authorization: Bearer <token>")
-        found = await self._find(token.strip())
+        try:
+            found = await self._find(token.strip())
+        except errors.Unavailable as error:
+            self._log_reason(error)
+            raise errors.TokensUnreadable() from None
         if found is None:
             raise errors.TokenRefused()
         return found
+
+    async def knows(self, exchange: Exchange) -> bool:
+        """Whether the request carries a token that is in force, as far as that can be told soon."""
+        try:
+            async with asyncio.timeout(KNOWS_WITHIN_S):
+                return await self.principal(exchange) is not None
+        except (errors.HeadwayError, TimeoutError):
+            return False
 
     def forget(self) -> None:
         """A token was revoked: what is remembered is read again."""
         self._known.clear()
         self._changes += 1
+
+    def _log_reason(self, error: errors.Unavailable) -> None:
+        """Who is not known yet is not told what the database said, which may name its host."""
+        now = time.monotonic()
+        if now >= self._log_again_at:
+            self._log_again_at = now + LOG_EVERY_S
+            log.warning("tokens cannot be checked: %s", error.detail)
 
     async def _find(self, token: str) -> Principal | None:
         key = digest(token)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headway.domain import errors
-from headway.storage import log_parts
+from headway.storage import log_parts, private_files
 from headway.storage.log_parts import LogFile, OutputBound, Part
 
 TAIL_LIMIT = 4 * 1024 * 1024
@@ -51,7 +51,7 @@ def write_at(path: Path, offset: int, data: bytes, bound: OutputBound) -> int:
         raise errors.LogGap(offset, end)
     new = data[end - offset :]
     if new:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_files.make_folder(path.parent)
         if not bound.has_room(path.parent, len(new)):
             raise OSError(errno.ENOSPC, "the disk is nearly full")
         with contextlib.closing(LogFile(path, bound)) as file:

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from headway.storage import private_files
+
 MIB = 1024 * 1024
 LARGEST = 256 * MIB
 RESERVE = 256 * MIB
@@ -154,7 +156,7 @@ class LogFile:
         """Whether the disk has room, or has it after an older part of this run's output is gone."""
         folder = self._path.parent
         if self._handle < 0:
-            folder.mkdir(parents=True, exist_ok=True)
+            private_files.make_folder(folder)
         share = (EASED if self._lost else 1.0) if self._written > SMALL else 0.5
         if self._bound.has_room(folder, size, share):
             return True
@@ -192,13 +194,13 @@ class LogFile:
     def _open_next(self) -> None:
         """Go on in the last file, or behind it when it is full."""
         self._close()
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        private_files.make_folder(self._path.parent)
         found = parts(self._path)
         here = found[-1] if found else Part(0, self._path, 0)
         if here.size >= self._bound.part:
             here = Part(here.end, self._path.with_suffix(f".{here.end}.log"), 0)
             make_room(self._path.parent, self._bound)
-        self._handle = os.open(here.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        self._handle = private_files.opener(str(here.path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._room = self._bound.part - here.size
 
 

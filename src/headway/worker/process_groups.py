@@ -132,9 +132,9 @@ def send(pgid: int, number: signal.Signals) -> None:
 def record(directory: Path, pid: int) -> None:
     """Note a run's process group beside its logs, for the recovery after a crash."""
     note = {"pid": pid, "start_time": start_time(pid), "boot_id": boot_id()}
-    directory.mkdir(parents=True, exist_ok=True)
     draft = directory / f"{RECORD}.draft"
-    draft.write_text(json.dumps(note))
+    with open(draft, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        file.write(json.dumps(note))
     draft.replace(directory / RECORD)
 
 

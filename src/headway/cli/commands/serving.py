@@ -100,11 +100,11 @@ def worker(
     capability: Capabilities = None,
 ) -> None:
     """Run a worker for a server on this or another machine."""
+    import msgspec
+
     from headway.cli import serve as serving
     from headway.server_file import ServerFile
 
-    here = session.settings_here()
-    running = None if here.url else ServerFile(here.data_dir).running()
     settings = _settings(
         session,
         app=app,
@@ -112,8 +112,10 @@ def worker(
         workspace=workspace,
         queues=queue or None,
         capabilities=capability or None,
-        url=here.url or (running.url if running else None),
     )
+    running = None if settings.url else ServerFile(settings.data_dir).running()
+    if running is not None:
+        settings = msgspec.structs.replace(settings, url=running.url)
     serving.work(settings)
 
 

@@ -24,7 +24,7 @@ HeadwayError
 ├── InvalidResult      its result is not as declared            (SDK only)
 └── Unavailable        the scheduler cannot answer now          503, exit 1
     ├── ConnectionLost  DatabaseMoved  DatabaseDamaged  OrphanedLog
-    ├── NetworkFileSystem  OpenedBeforeFork  OutdatedSchema
+    ├── NetworkFileSystem  OpenedBeforeFork  OutdatedSchema  TokensUnreadable
     └── Stopping  UntrustedServer  NeedsServer
 
 Each class has a stable `code` that HTTP, the command line and the SDK share.
@@ -90,6 +90,7 @@ from headway.domain.errors.refused import (
     NotFound,
     Stopping,
     TokenRefused,
+    TokensUnreadable,
     Unauthorized,
     Unavailable,
     UnsafeFile,
@@ -152,6 +153,7 @@ __all__ = [
     "Stopping",
     "TemplateArchived",
     "TokenRefused",
+    "TokensUnreadable",
     "TooLarge",
     "Unauthorized",
     "Unavailable",

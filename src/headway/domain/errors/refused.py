@@ -126,6 +126,17 @@ class Unavailable(HeadwayError):
     http_status = 503
 
 
+class TokensUnreadable(Unavailable):
+    """The database cannot be read, so that no token can be checked."""
+
+    code = "tokens_unreadable"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "tokens cannot be checked, because the database cannot be read; the log says why"
+        )
+
+
 class Stopping(Unavailable):
     """The server is shutting down."""
 

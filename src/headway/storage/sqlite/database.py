@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from headway.domain import errors, moments
-from headway.storage import queries
+from headway.storage import private_files, queries
 from headway.storage.queries import Migration
 from headway.storage.sqlite import file_systems
 from headway.storage.sqlite.connection import PACKAGE, SqliteConnection, SqliteSession
@@ -42,7 +42,7 @@ class SqliteDatabase:
         self.path = path
         self.clock = clock
         self._durable = durable
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_files.make_folder(path.parent)
         self._files = DatabaseFiles(path)
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
 
@@ -132,6 +132,7 @@ class SqliteDatabase:
 
     def backup(self, target: Path, progress: Callable[[int, int], None]) -> None:
         """Copy the whole database while it is in use."""
+        private_files.make_file(target)
         with (
             naming_damage(self.path),
             contextlib.closing(connect(self.path, read_only=True, create=False)) as source,

@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from headway.storage import private_files
+
 LONGEST_SOCKET_PATH = 100
 
 
@@ -20,12 +22,13 @@ class Datagrams:
 
     def __init__(self, database: Path) -> None:
         folder = database.with_name(database.name + ".wake")
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_files.make_folder(folder)
         self._folder = _short(folder)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
         name = tempfile.mktemp(prefix=f"{os.getpid()}-", dir=self._folder)
         self._socket.bind(name)
+        os.chmod(name, private_files.FILE_MODE)
         self._own = os.path.basename(name)
         self._thread: threading.Thread | None = None
 

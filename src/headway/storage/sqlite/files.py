@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headway.domain import errors
+from headway.storage import private_files
 
 BUSY_TIMEOUT_MS = 5000
 
@@ -101,6 +102,8 @@ def connect(
     path: Path, *, durable: bool = True, read_only: bool = False, create: bool = True
 ) -> sqlite3.Connection:
     """Open the file with the settings that everything here relies on."""
+    if create:
+        private_files.make_file(path)  # `-wal` and `-shm` get the mode of the file
     raw = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}",
         uri=True,

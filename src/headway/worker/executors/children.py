@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from headway.domain.runs import Outcome
+from headway.storage import private_files
 from headway.storage.log_parts import OutputBound
 from headway.worker import process_groups
 from headway.worker.context import JobContext, Work
@@ -171,6 +172,7 @@ class ChildRun:
     def _record(self, pid: int) -> None:
         """A note for the recovery; without it, the process is found by its environment."""
         try:
+            private_files.make_folder(self._work.log_dir)
             process_groups.record(self._work.log_dir, pid)
         except OSError as error:
             log.warning("the process of job %s is not noted: %s", self._work.number, error)

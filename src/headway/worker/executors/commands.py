@@ -11,6 +11,7 @@ from typing import IO
 from headway.domain.errors import HeadwayError, InvalidParams
 from headway.domain.handlers import CommandParams
 from headway.domain.runs import Outcome, RunStatus
+from headway.domain.secrets import without_secrets
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls, shortage
 from headway.worker.executors.child_output import ChildOutput
@@ -24,7 +25,6 @@ from headway.worker.executors.children import (
 )
 from headway.worker.executors.interface import Done, Running
 
-SECRETS = ("HEADWAY_TOKEN",)
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
 
@@ -92,8 +92,7 @@ def _folder(cwd: str, resolve: Resolve) -> Path:
 
 
 def _environment(work: Work, added: dict[str, str]) -> dict[str, str]:
-    inherited = {name: value for name, value in os.environ.items() if name not in SECRETS}
-    return inherited | added | run_marks(work)
+    return without_secrets(os.environ) | added | run_marks(work)
 
 
 @contextlib.contextmanager

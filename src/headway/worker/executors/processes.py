@@ -11,6 +11,7 @@ import msgspec
 
 from headway.domain.handlers import Function, Handler
 from headway.domain.runs import Outcome
+from headway.domain.secrets import without_secrets
 from headway.settings import Settings
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls, messages, shortage
@@ -160,7 +161,7 @@ def _start_python(
 ) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         [sys.executable, "-P", "-m", CHILD, str(inbox), str(outbox)],
-        env=os.environ | run_marks(work),
+        env=without_secrets(os.environ) | run_marks(work),
         stdin=subprocess.DEVNULL,
         stdout=output.stdout,
         stderr=output.stderr,
