@@ -28,7 +28,7 @@ CREATE TABLE lanes (
     cost_units INTEGER NOT NULL,
     requires   TEXT NOT NULL,
     limits     TEXT NOT NULL
-);
+, mark INTEGER NOT NULL DEFAULT 0, closed TEXT);
 
 CREATE TABLE payloads (
     payload_id INTEGER PRIMARY KEY,
@@ -88,7 +88,7 @@ CREATE TABLE jobs (
         WHEN 'RUNNING' THEN 2
         WHEN 'SUCCEEDED' THEN 3 WHEN 'FAILED' THEN 3 WHEN 'SKIPPED' THEN 3 WHEN 'TIMEOUT' THEN 3
         WHEN 'CANCELLED' THEN 3 WHEN 'BLOCKED_BY_DEPENDENCY' THEN 3 WHEN 'BLOCKED_BY_APPROVAL' THEN 3
-        END) STORED, blocked_by TEXT, delayed INTEGER NOT NULL DEFAULT 0,
+        END) STORED, blocked_by TEXT, delayed INTEGER NOT NULL DEFAULT 0, lane_mark INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT ended_exactly_if_finished_at CHECK ((finished_at IS NOT NULL) = (phase = 3)),
     CONSTRAINT claimed_exactly_if_claim_expires CHECK ((claim_expires_at IS NOT NULL) = (phase = 1)),
     CONSTRAINT running_has_a_run CHECK (phase <> 2 OR (run_id IS NOT NULL AND started_at IS NOT NULL)),
@@ -380,3 +380,13 @@ CREATE TABLE unsettled (
 );
 
 CREATE INDEX workers_draining ON workers (worker_id) WHERE draining_since IS NOT NULL;
+
+CREATE INDEX lanes_closed ON lanes (lane_id) WHERE closed IS NOT NULL;
+
+CREATE TABLE lane_waits (
+    lane_id INTEGER NOT NULL REFERENCES lanes,
+    mark    INTEGER NOT NULL,
+    kind    TEXT NOT NULL,
+    since   INTEGER NOT NULL,
+    PRIMARY KEY (lane_id, mark)
+) WITHOUT ROWID;

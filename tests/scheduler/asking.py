@@ -9,10 +9,9 @@ from headway.domain.answers import GateRow, GateState, Graph, RewindReport, Why
 from headway.domain.jobs import Job
 from headway.domain.requests import BatchJobRequest
 from headway.domain.workers import Abilities
-from headway.scheduler import explain, graph_view, probes, rewind, timekeeper
+from headway.scheduler import explain, graph_view, presence, probes, rewind, timekeeper
 from headway.scheduler import submit as submitting
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import workers
 
 
 def register(
@@ -20,7 +19,8 @@ def register(
 ) -> None:
     """A worker says that it is there."""
     scheduler.store.write(
-        lambda tx: workers.see(
+        lambda tx: presence.see(
+            scheduler,
             tx,
             worker_id=worker_id,
             host="here",

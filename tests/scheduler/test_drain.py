@@ -10,7 +10,7 @@ from headway.scheduler.scheduler import Scheduler
 
 
 def drain(scheduler: Scheduler, *, drained: bool = True) -> None:
-    scheduler.store.write(lambda tx: claims.drain(tx, WORKER, drained=drained))
+    scheduler.store.write(lambda tx: claims.drain(scheduler, tx, WORKER, drained=drained))
 
 
 def known(scheduler: Scheduler) -> list[str]:

@@ -143,7 +143,7 @@ def leave_records(scheduler: Scheduler, step: int) -> Path:
         facts: dict[str, Any] = {"job_type": "write", "status": "COMPLETED", "waited_ms": 7}
         direct.record_request(tx, request_id=request_id, **facts)
         held = direct.reserve(scheduler, tx, "somebody", None)
-        direct.release(tx, held.reservation_id)
+        direct.release(scheduler, tx, held.reservation_id)
         schedules.take_fire(tx, f"schedule-{step % 2}", now)
 
     scheduler.store.write(record)
@@ -198,7 +198,7 @@ def test_the_logs_of_a_direct_request_that_goes_on_stay(
         scheduler.store.write(lambda tx: direct.renew(tx, held.reservation_id))
     collect_garbage.collect(scheduler, 1)
     assert (before.exists(), going_on.exists()) == (False, True)
-    scheduler.store.write(lambda tx: direct.release(tx, held.reservation_id))
+    scheduler.store.write(lambda tx: direct.release(scheduler, tx, held.reservation_id))
     collect_garbage.collect(scheduler, 1)
     assert not going_on.exists()
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 from tests.helpers import WORKER, MovableClock, ask_lease, claim, finish, job, submit
+from tests.scheduler.asking import register
 
 from headway.domain import errors
 from headway.domain.runs import RunStatus
@@ -37,6 +38,7 @@ def test_two_steps_lead_to_a_running_job(scheduler: Scheduler) -> None:
 
 
 def test_a_denied_worker_is_told_when_to_come_back(scheduler: Scheduler) -> None:
+    register(scheduler)
     scheduler.store.write(
         lambda tx: limit_control.put(scheduler, tx, "capacity", size=1, rate=None)
     )

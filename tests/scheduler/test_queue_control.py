@@ -189,9 +189,9 @@ def test_a_pause_holds_what_it_names_until_it_is_lifted(scheduler: Scheduler) ->
     scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, "a"))
     scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, "a"))
     assert [one.job_type for one in claim(scheduler, 5)] == ["b"]
-    scheduler.store.write(lambda tx: queue_control.resume(tx, None, "other"))
+    scheduler.store.write(lambda tx: queue_control.resume(scheduler, tx, None, "other"))
     assert claim(scheduler, 5) == []
-    scheduler.store.write(lambda tx: queue_control.resume(tx, None, None))
+    scheduler.store.write(lambda tx: queue_control.resume(scheduler, tx, None, None))
     assert [one.job_type for one in claim(scheduler, 5)] == ["a"]
     kinds = event_kinds(scheduler)
     assert (kinds.count(events.PAUSED), kinds.count(events.RESUMED)) == (1, 1)

@@ -25,8 +25,14 @@ def reserve(scheduler: Scheduler, by: str = "ann", server: str | None = None) ->
     return scheduler.store.write(lambda tx: direct.reserve(scheduler, tx, by, server))
 
 
-def write(scheduler: Scheduler, verb: Callable[[Transaction, str], T], held: Reservation) -> T:
-    return scheduler.store.write(lambda tx: verb(tx, held.reservation_id))
+def write(
+    scheduler: Scheduler, verb: Callable[[Scheduler, Transaction, str], T], held: Reservation
+) -> T:
+    return scheduler.store.write(lambda tx: verb(scheduler, tx, held.reservation_id))
+
+
+def renew(scheduler: Scheduler, held: Reservation) -> bool:
+    return scheduler.store.write(lambda tx: direct.renew(tx, held.reservation_id))
 
 
 def test_while_somebody_waits_for_the_slot_nothing_is_dispatched(scheduler: Scheduler) -> None:
@@ -55,7 +61,7 @@ def test_a_hold_that_nobody_renews_is_lost(scheduler: Scheduler, clock: MovableC
     clock.move(EXPIRES_AFTER_S)
     again = reserve(scheduler, "bob")
     assert write(scheduler, direct.release, held).state is ReservationState.EXPIRED
-    assert not write(scheduler, direct.renew, held)
+    assert not renew(scheduler, held)
     assert not write(scheduler, direct.mark_running, held)
     assert again.state is ReservationState.ACTIVE
 
@@ -63,7 +69,7 @@ def test_a_hold_that_nobody_renews_is_lost(scheduler: Scheduler, clock: MovableC
 def test_a_renewed_hold_lasts(scheduler: Scheduler, clock: MovableClock) -> None:
     held = reserve(scheduler)
     clock.move(EXPIRES_AFTER_S - 1)
-    assert write(scheduler, direct.renew, held)
+    assert renew(scheduler, held)
     clock.move(EXPIRES_AFTER_S - 1)
     assert scheduler.store.write(lambda tx: direct.expire(scheduler, tx)) == 0
     clock.move(1)
@@ -103,7 +109,9 @@ def test_a_hold_ends_with_the_process_of_its_server(
     scheduler.store.write(_see_here_and_gone)
     reserve(scheduler, server=server)
     count = scheduler.store.write(
-        lambda tx: direct.expire_of_dead_servers(tx, lambda row: bool(row["worker_id"] == "here"))
+        lambda tx: direct.expire_of_dead_servers(
+            scheduler, tx, lambda row: bool(row["worker_id"] == "here")
+        )
     )
     assert count == expired
 

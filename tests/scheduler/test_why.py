@@ -311,7 +311,7 @@ def test_a_pause_is_the_reason_of_every_job_it_holds(scheduler: Scheduler) -> No
     assert reason is not None
     assert reason.kind == "paused"
     assert show(scheduler, free.number).wait_reason is None
-    scheduler.store.write(lambda tx: queue_control.resume(tx, None, None))
+    scheduler.store.write(lambda tx: queue_control.resume(scheduler, tx, None, None))
     assert show(scheduler, held.number).wait_reason is None
 
 

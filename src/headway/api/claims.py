@@ -21,7 +21,7 @@ from headway.domain.leases import check_ttl
 from headway.domain.requests import FLAGS, check_name, check_number, check_seconds
 from headway.domain.tokens import Principal, Role
 from headway.domain.workers import Abilities
-from headway.scheduler import claims, dispatch, finish
+from headway.scheduler import claims, dispatch, finish, presence
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
@@ -60,10 +60,17 @@ def read_claim(body: ClaimBody) -> ClaimRequest:
     )
 
 
-def register(tx: Transaction, principal: Principal, body: ClaimBody, request: ClaimRequest) -> None:
+def register(
+    scheduler: Scheduler,
+    tx: Transaction,
+    principal: Principal,
+    body: ClaimBody,
+    request: ClaimRequest,
+) -> None:
     """A claim is also the way in which a worker makes itself known."""
     access.check_worker(tx, principal, body.worker_id)
-    workers.see(
+    presence.see(
+        scheduler,
         tx,
         worker_id=body.worker_id,
         host=body.host or "unknown",
@@ -142,7 +149,7 @@ def claim(call: Call[ClaimBody, Nothing]) -> Any:
     reports = read_reports(call.scheduler, call.body)
 
     def work(tx: Transaction) -> Answered:
-        register(tx, call.principal, call.body, request)
+        register(call.scheduler, tx, call.principal, call.body, request)
         ended = report(call.scheduler, tx, call.body.worker_id, reports)
         got = claims.claim(call.scheduler, tx, request, call.body.holds)
         drain = request.worker_id in workers.draining(tx)

@@ -170,7 +170,7 @@ def resume_queue(call: Call[PauseBody, Nothing]) -> Any:
     """Lift one pause, or all of them."""
 
     def work(tx: Transaction) -> QueueStatus:
-        queue_control.resume(tx, call.body.queue, call.body.job_type)
+        queue_control.resume(call.scheduler, tx, call.body.queue, call.body.job_type)
         return explain.queue_status(call.scheduler, tx)
 
     return call.scheduler.store.write_later(work)

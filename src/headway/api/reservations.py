@@ -44,4 +44,6 @@ def list_reservations(call: Call[Nothing, Paging]) -> Page[Reservation]:
 @operation("POST", "/api/reservations/{id}/release", Role.ADMIN, answer=Reservation)
 def release_reservation(call: Call[Nothing, Nothing]) -> Any:
     """Release the slot."""
-    return call.scheduler.store.write_later(lambda tx: direct.release(tx, call.path["id"]))
+    return call.scheduler.store.write_later(
+        lambda tx: direct.release(call.scheduler, tx, call.path["id"])
+    )

@@ -24,7 +24,7 @@ def drain_worker(call: Call[DrainBody, Nothing]) -> Any:
     """Let a worker finish what it holds and take nothing more."""
 
     def work(tx: Transaction) -> Worker:
-        claims.drain(tx, call.path["id"], drained=call.body.drained)
+        claims.drain(call.scheduler, tx, call.path["id"], drained=call.body.drained)
         return _known(call, tx)
 
     return call.scheduler.store.write_later(work)

@@ -250,7 +250,7 @@ class ClaimDesk:
                 continue
             if waiter in strangers:
                 try:
-                    register(tx, waiter.principal, waiter.body, waiter.request)
+                    register(self._scheduler, tx, waiter.principal, waiter.body, waiter.request)
                 except errors.Forbidden as error:  # its own trouble, not that of the others
                     answers[waiter] = error
                     continue

@@ -85,7 +85,7 @@ class DirectDesk:
         try:
             taken = await self._take_slot()
             waiting.reschedule(None)  # from here on it runs
-            await self._write(lambda tx: direct.mark_running(tx, reservation_id))
+            await self._write(lambda tx: direct.mark_running(self._scheduler, tx, reservation_id))
             started = time.monotonic()
             outcome = await self._execute(request_id, job_type, body.params)
             duration = time.monotonic() - started
@@ -127,7 +127,7 @@ class DirectDesk:
         return str(made.reservation_id)
 
     async def _release(self, reservation_id: str) -> None:
-        await self._write(lambda tx: direct.release(tx, reservation_id))
+        await self._write(lambda tx: direct.release(self._scheduler, tx, reservation_id))
 
     async def _hand_on(self, reservation_id: str) -> None:
         """To the next in line before the slot is free, so that no job comes between them."""
@@ -136,7 +136,7 @@ class DirectDesk:
             return
 
         def work(tx: Transaction) -> str:
-            direct.release(tx, reservation_id)
+            direct.release(self._scheduler, tx, reservation_id)
             server = self._scheduler.server
             return direct.reserve(self._scheduler, tx, NEXT, server=server).reservation_id
 

@@ -1,6 +1,6 @@
 """Admission: the gates decide whether a waiting job may be claimed, or what it waits for."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +18,7 @@ from headway.domain.gates import (
 )
 from headway.domain.jobs import WaitReason
 from headway.domain.states import JobStatus
-from headway.scheduler import lock_lines
+from headway.scheduler import lane_waits, lock_lines
 from headway.scheduler.facts import Facts, gather
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, holds, jobs, records
@@ -72,7 +72,8 @@ def admit(
         for record, closed in verdicts
         if closed is None or closed.status in states.ACTIVE
     ]
-    _record(tx, standing, chronicle)
+    waits = _lane_waits(tx, standing)
+    _record(tx, standing, waits, chronicle)
     _watch(tx, waiting, standing, facts)
     locked, left = _line_up_for_locks(tx, waiting, standing)
     unseen = {number for record in locked for number in facts.locks.ready_that_wait(record)}
@@ -96,12 +97,29 @@ def first_closed(record: JobRecord, facts: Facts) -> Closed | None:
     )
 
 
+def _lane_waits(
+    tx: Transaction, standing: Sequence[tuple[JobRecord, Closed | None]]
+) -> dict[int, tuple[str, ...]]:
+    """What ready jobs waited on with their lanes, until a lock of theirs was taken."""
+    ready = [(record, closed) for record, closed in standing if record.is_ready]
+    taken = {
+        record.number: [one.since for one in closed.blockers if one.since is not None]
+        for record, closed in ready
+        if closed is not None
+    }
+    ends = {number: moments.to_millis(min(since)) for number, since in taken.items() if since}
+    return lane_waits.met(tx, [record for record, _ in ready], ends)
+
+
 def _record(
-    tx: Transaction, standing: Sequence[tuple[JobRecord, Closed | None]], chronicle: Chronicle
+    tx: Transaction,
+    standing: Sequence[tuple[JobRecord, Closed | None]],
+    waits: Mapping[int, tuple[str, ...]],
+    chronicle: Chronicle,
 ) -> None:
     places = []
     for record, closed in standing:
-        place = _place(tx, record, closed)
+        place = _place(tx, record, closed, waits.get(record.number, record.waited_on))
         states.check(record.number, record.status, place.status)
         places.append((record.number, place))
         if place.due_at is not None:
@@ -132,10 +150,11 @@ class _Place(NamedTuple):
     queued_at: int | None
 
 
-def _place(tx: Transaction, record: JobRecord, closed: Closed | None) -> _Place:
+def _place(
+    tx: Transaction, record: JobRecord, closed: Closed | None, kinds: tuple[str, ...]
+) -> _Place:
     status = closed.status if closed else states.QUEUED
     late = closed is not None and status is states.QUEUED
-    kinds = record.waited_on
     if closed is not None and closed.kind not in kinds:
         kinds = (*kinds, closed.kind)
     return _Place(

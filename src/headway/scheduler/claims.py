@@ -10,7 +10,7 @@ from collections.abc import Collection
 import msgspec
 
 from headway.domain import errors
-from headway.scheduler import dispatch, expire, leases, start
+from headway.scheduler import dispatch, expire, lane_waits, leases, start
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.leases import Beat
 from headway.scheduler.scheduler import Scheduler
@@ -51,10 +51,12 @@ def leave(scheduler: Scheduler, tx: Transaction, worker_id: str, *, forget: bool
         tx.do("leave_worker", worker_id=worker_id, now=tx.now_ms)
 
 
-def drain(tx: Transaction, worker_id: str, *, drained: bool) -> None:
+def drain(scheduler: Scheduler, tx: Transaction, worker_id: str, *, drained: bool) -> None:
     """Have a worker take no more jobs, or take some again; what it holds it finishes."""
     since = tx.now_ms if drained else None
-    if not tx.do("drain_worker", worker_id=worker_id, since=since):
+    with lane_waits.kept(scheduler, tx):
+        known = tx.do("drain_worker", worker_id=worker_id, since=since)
+    if not known:
         raise errors.NotFound("worker", worker_id)
     tx.wake(READY)
 

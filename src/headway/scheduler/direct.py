@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from headway.domain import errors, events, moments, requests
 from headway.domain.reservations import EXPIRES_AFTER_S, Reservation, ReservationState
+from headway.scheduler import lane_waits
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records, reservations
 from headway.storage.events import Chronicle
@@ -21,14 +22,15 @@ def reserve(
     if holder is not None:
         raise errors.SlotReserved(holder.reserved_by)
     reservation_id = scheduler.new_id(tx.now)
-    tx.do(
-        "insert_reservation",
-        reservation_id=reservation_id,
-        reserved_by=reserved_by,
-        server=server,
-        created_at=tx.now_ms,
-        expires_at=_expiry(tx),
-    )
+    with lane_waits.kept(scheduler, tx):
+        tx.do(
+            "insert_reservation",
+            reservation_id=reservation_id,
+            reserved_by=reserved_by,
+            server=server,
+            created_at=tx.now_ms,
+            expires_at=_expiry(tx),
+        )
     tx.wake(DUE)
     return get(tx, reservation_id)
 
@@ -54,16 +56,17 @@ def renew(tx: Transaction, reservation_id: str) -> bool:
     return renewed == 1
 
 
-def mark_running(tx: Transaction, reservation_id: str) -> bool:
+def mark_running(scheduler: Scheduler, tx: Transaction, reservation_id: str) -> bool:
     """The direct request has its slot, and the queue may use the others; false if it lost it."""
-    running = tx.do("run_reservation", reservation_id=reservation_id)
+    with lane_waits.kept(scheduler, tx):
+        running = tx.do("run_reservation", reservation_id=reservation_id)
     tx.wake(READY)
     return running == 1
 
 
-def release(tx: Transaction, reservation_id: str) -> Reservation:
+def release(scheduler: Scheduler, tx: Transaction, reservation_id: str) -> Reservation:
     """Give the slot back; a reservation that has ended is answered as it is."""
-    _end(tx, reservation_id, ReservationState.RELEASED)
+    _end(scheduler, tx, reservation_id, ReservationState.RELEASED)
     return get(tx, reservation_id)
 
 
@@ -71,6 +74,7 @@ def expire(scheduler: Scheduler, tx: Transaction) -> int:
     """Who did not renew in time, or whose server is gone, has lost the slot. Answers how many."""
     expired = tx.do("expire_reservations", now=tx.now_ms, silence=_silence_ms(scheduler))
     if expired:
+        lane_waits.note_openings(scheduler, tx)
         tx.wake(READY)
     return expired
 
@@ -86,12 +90,14 @@ def _silence_ms(scheduler: Scheduler) -> int:
     return int(scheduler.rules.lease_ttl_s * 1000)
 
 
-def expire_of_dead_servers(tx: Transaction, is_alive: Callable[[Row], bool]) -> int:
+def expire_of_dead_servers(
+    scheduler: Scheduler, tx: Transaction, is_alive: Callable[[Row], bool]
+) -> int:
     """Nobody is left to use these slots. Answers how many."""
     alive = [row["worker_id"] for row in tx.rows("workers") if row["built_in"] and is_alive(row)]
     orphans = tx.rows("active_reservations_elsewhere", servers=records.listed(alive))
     for row in orphans:
-        _end(tx, row["reservation_id"], ReservationState.EXPIRED)
+        _end(scheduler, tx, row["reservation_id"], ReservationState.EXPIRED)
     return len(orphans)
 
 
@@ -124,6 +130,12 @@ def _expiry(tx: Transaction) -> int:
     return moments.to_millis(tx.now + timedelta(seconds=EXPIRES_AFTER_S))
 
 
-def _end(tx: Transaction, reservation_id: str, state: ReservationState) -> None:
-    if tx.do("end_reservation", reservation_id=reservation_id, state=state, ended_at=tx.now_ms):
+def _end(
+    scheduler: Scheduler, tx: Transaction, reservation_id: str, state: ReservationState
+) -> None:
+    with lane_waits.kept(scheduler, tx):
+        ended = tx.do(
+            "end_reservation", reservation_id=reservation_id, state=state, ended_at=tx.now_ms
+        )
+    if ended:
         tx.wake(READY)

@@ -5,32 +5,47 @@ limit, a pause or a worker that does not fit, so the cost follows the number of 
 number of jobs that wait.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+
 from headway.domain.gates import pause
 from headway.domain.jobs import COMMAND, Lane
-from headway.scheduler import dedup, limit_waits, settle, start
-from headway.scheduler.picking import MOST_PER_CLAIM, ClaimRequest, Picker
+from headway.scheduler import dedup, lane_waits, limit_waits, settle, start
+from headway.scheduler.picking import MOST_PER_CLAIM, Candidate, ClaimRequest, Picker
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import holds, limits, records, reservations, workers
 from headway.storage.events import Chronicle
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import Row, Transaction
 
 __all__ = ["MOST_PER_CLAIM", "ClaimRequest", "claim"]
 
 
 def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[start.Started]:
     """Jobs for a worker, started or claimed, in one transaction."""
-    lanes = _open_lanes(scheduler, tx, request)
+    for name in ("pauses", "ready_lanes", "draining_workers"):
+        tx.expect(name)
+    if reservations.waiting(tx) is not None:
+        lane_waits.note(scheduler, tx)
+        return []
+    if request.worker_id in workers.draining(tx):
+        return []
+    ready = {row["lane_id"]: row for row in tx.rows("ready_lanes")}
+    lanes = _open_lanes(scheduler, tx, request, ready.values())
     if not lanes:
         return []
     holds.limits(tx, {name for lane in lanes.values() for name in scheduler.concurrency.uses(lane)})
-    picked = Picker(scheduler, tx, request, lanes).pick()
+    picker = Picker(scheduler, tx, request, lanes)
+    picked = picker.pick()
     if picked.skipped:
         tx.alone()
     chronicle = Chronicle(tx)
-    if request.lease:
-        started = start.start(scheduler, tx, chronicle, request, picked.chosen, picked.rates)
-    else:
-        started = start.claim(scheduler, tx, chronicle, request, picked.chosen)
+    crowded = _is_crowded(picker, ready, lanes)
+    with lane_waits.kept(scheduler, tx) if crowded else nullcontext():
+        _keep_waits(tx, ready, picked.chosen, crowded=crowded)
+        if request.lease:
+            started = start.start(scheduler, tx, chronicle, request, picked.chosen, picked.rates)
+        else:
+            started = start.claim(scheduler, tx, chronicle, request, picked.chosen)
     limit_waits.note(tx, [(one.job, one.since) for one in picked.limited], picked.marks)
     if picked.skipped:
         dedup.skip(scheduler, tx, chronicle, picked.skipped)
@@ -41,16 +56,37 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     return started
 
 
-def _open_lanes(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> dict[int, Lane]:
+def _is_crowded(picker: Picker, ready: Mapping[int, Row], lanes: Mapping[int, Lane]) -> bool:
+    """Whether a limit is full for a lane, or was: only that changes what its jobs wait on."""
+    return any(
+        row["closed"] == lane_waits.LIMITS
+        or picker.is_full_for(lane_id, lanes.get(lane_id) or records.lane(row))
+        for lane_id, row in ready.items()
+    )
+
+
+def _keep_waits(
+    tx: Transaction, ready: Mapping[int, Row], chosen: Sequence[Candidate], *, crowded: bool
+) -> None:
+    """What closed the lanes of these jobs stays known of them; most lanes were never closed."""
+    waited = [
+        one.job
+        for one in chosen
+        if crowded
+        or (lane := ready[one.job.lane_id])["closed"]
+        or lane["mark"] != one.job.lane_mark
+    ]
+    lane_waits.keep_met(tx, waited)
+
+
+def _open_lanes(
+    scheduler: Scheduler, tx: Transaction, request: ClaimRequest, ready: Iterable[Row]
+) -> dict[int, Lane]:
     """Lanes with work that this worker takes and that are not paused."""
-    for name in ("pauses", "ready_lanes", "draining_workers"):
-        tx.expect(name)
-    if reservations.waiting(tx) is not None or request.worker_id in workers.draining(tx):
-        return {}
     pauses = limits.pauses(tx)
     return {
         row["lane_id"]: lane
-        for row in tx.rows("ready_lanes")
+        for row in ready
         if request.abilities.refusal(lane := records.lane(row)) is None
         and (scheduler.rules.allow_commands or lane.job_type != COMMAND)
         and pause.check(lane, pauses, None) is None

@@ -31,8 +31,6 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     successor: NewJob | None = None
     """The link of the chain that takes its place: with it, the chain goes on."""
 
-    @property
-    def waited_on(self) -> tuple[str, ...]:
-        """The kinds of gates that were ever closed to the job, each once."""
-        known = self.record.waited_on
+    def waited_on(self, known: tuple[str, ...]) -> tuple[str, ...]:
+        """Every kind of gate that was closed to the job, with those known so far."""
         return known if self.gate is None or self.gate in known else (*known, self.gate)

@@ -10,7 +10,7 @@ from headway.domain import errors, states
 from headway.domain.leases import LeaseState
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import settle
+from headway.scheduler import lane_waits, settle
 from headway.scheduler.endings import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, records
@@ -41,7 +41,9 @@ def finish(
 ) -> list[Answer]:
     """End a worker's runs. The lease is consumed first: without it nothing changes."""
     wanted = {report.lease_id: report for report in reports}
+    release = lane_waits.Release(scheduler, tx)
     found = jobs.take_from_leases(tx, wanted, worker_id)
+    release.note()
     chronicle = Chronicle(tx)
     _observe(scheduler, tx, [record for record, _ in found])
     ended = [
@@ -180,7 +182,9 @@ def abandon(
     outcome: Outcome,
 ) -> list[Ended]:
     """End runs whose worker is gone or late. The lease is consumed here too: it happens once."""
+    release = lane_waits.Release(scheduler, tx)
     found = jobs.take_from_leases(tx, [row["lease_id"] for row in leases])
+    release.note()
     ended = [_ended(record, outcome, progress) for record, progress in found]
     close_runs(tx, [(one, outcome) for one in ended], LeaseState.EXPIRED)
     settle.settle(scheduler, tx, chronicle, ended=ended)

@@ -11,8 +11,13 @@ TTLS_UNTIL_GONE = 3
 
 def known_workers(scheduler: Scheduler, tx: Transaction) -> list[Worker]:
     """Every registered worker, and whether it is alive."""
-    oldest = tx.now_ms - int(TTLS_UNTIL_GONE * scheduler.rules.lease_ttl_s * 1000)
-    return workers.all_known(tx, oldest, lambda row: _is_there(scheduler, row))
+    silent = silent_since(scheduler, tx)
+    return workers.all_known(tx, silent, lambda row: _is_there(scheduler, row))
+
+
+def silent_since(scheduler: Scheduler, tx: Transaction) -> int:
+    """A worker that was not heard of since then is not alive."""
+    return tx.now_ms - int(TTLS_UNTIL_GONE * scheduler.rules.lease_ttl_s * 1000)
 
 
 def _is_there(scheduler: Scheduler, row: Row) -> bool:

@@ -12,7 +12,7 @@ from headway.domain.gates import limits as limits_gate
 from headway.domain.leases import Lease, LeaseState
 from headway.domain.limits import Room
 from headway.domain.workers import Abilities
-from headway.scheduler import admit, settle, start, starvation
+from headway.scheduler import admit, lane_waits, settle, start, starvation
 from headway.scheduler.endings import Ended
 from headway.scheduler.facts import gather
 from headway.scheduler.picking import Candidate, ClaimRequest
@@ -80,7 +80,8 @@ def request(
         candidate = Candidate(job=record, lane=lane)
         wanted = ClaimRequest(worker_id=worker_id, abilities=Abilities(), ttl_s=ttl_s)
         rates = limits.rates(tx)
-        (started,) = start.start(scheduler, tx, chronicle, wanted, [candidate], rates)
+        with lane_waits.kept(scheduler, tx):
+            (started,) = start.start(scheduler, tx, chronicle, wanted, [candidate], rates)
         chronicle.write()
         assert started.lease is not None
         return Granted(lease=started.lease)
@@ -202,7 +203,7 @@ def _keep_claim(
     )
     if kind is not None and kind not in record.waited_on:
         waited_on = codec.dump((*record.waited_on, kind))
-        tx.do("note_waited_on", number=record.number, waited_on=waited_on)
+        tx.put("note_waited_on", numbers=records.listed([record.number]), waited_on=waited_on)
     tx.due_at(expires)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from headway.domain import errors, limits, moments, requests
 from headway.domain.answers import LimitView, LockHolder, LockView
 from headway.domain.jobs import Mode
+from headway.scheduler import lane_waits
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits as kept
 from headway.storage.transaction import READY, Transaction
@@ -46,7 +47,8 @@ def put(
         raise errors.InvalidRequest("size", f"{size} is not between 0 and {LARGEST_SIZE}")
     if rate is not None:
         limits.read_rate(rate)
-    tx.do("put_limit", name=name, size=size, rate=rate)
+    with lane_waits.kept(scheduler, tx):
+        tx.do("put_limit", name=name, size=size, rate=rate)
     tx.wake(READY)
     return view(scheduler, tx, name)
 
@@ -66,7 +68,8 @@ def remove(scheduler: Scheduler, tx: Transaction, name: str) -> LimitView:
     found = view(scheduler, tx, name)
     if tx.value("lanes_naming_limit", name=name):
         raise errors.Conflict(f"limit {name!r} is named by active jobs")
-    tx.do("remove_limit", name=name)
+    with lane_waits.kept(scheduler, tx):
+        tx.do("remove_limit", name=name)
     tx.wake(READY)
     return found
 

@@ -9,7 +9,7 @@ mark.
 from collections.abc import Mapping, Sequence
 
 from headway.domain import priorities
-from headway.storage import codec, holds, records
+from headway.storage import holds, records
 from headway.storage.records import Head
 from headway.storage.transaction import Transaction
 
@@ -40,15 +40,9 @@ def _since(tx: Transaction, job: Head, marks: Mapping[int, int]) -> int:
 
 
 def _mark(tx: Transaction, limited: Sequence[tuple[Head, int]]) -> None:
-    rows = []
-    for job, since in limited:
-        if job.limited_since is None:
-            kinds = job.waited_on
-            rows.append(
-                {
-                    "number": job.number,
-                    "since": since,
-                    "waited_on": codec.dump(kinds if "limits" in kinds else (*kinds, "limits")),
-                }
-            )
+    rows = [
+        {"number": job.number, "since": since}
+        for job, since in limited
+        if job.limited_since is None
+    ]
     tx.many("limit_reached", rows)

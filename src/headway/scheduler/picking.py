@@ -14,6 +14,7 @@ from headway.domain.limits import Rate
 from headway.domain.workers import Abilities
 from headway.scheduler import admit, dedup, starvation
 from headway.scheduler.facts import Facts
+from headway.scheduler.lane_gates import NOBODY
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import holds, jobs, limits, records
 from headway.storage.records import Head
@@ -159,6 +160,10 @@ class Picker:
                 return False
         return True
 
+    def is_full_for(self, lane_id: int, lane: Lane) -> bool:
+        """Whether a limit has no room for one more job of this lane."""
+        return not self._fits(NOBODY, self._uses_in(lane_id, lane))
+
     def _kept(self, name: str, number: int) -> int:
         """What jobs keep back of a limit that starve for longer than this one."""
         kept = 0
@@ -169,12 +174,15 @@ class Picker:
         return kept
 
     def _uses_of(self, candidate: Candidate) -> Mapping[str, int]:
+        return self._uses_in(candidate.job.lane_id, candidate.lane)
+
+    def _uses_in(self, lane_id: int, lane: Lane) -> Mapping[str, int]:
         """What a job of this lane uses of the limits that are defined."""
-        if candidate.job.lane_id not in self._uses:
-            uses = self._scheduler.concurrency.uses(candidate.lane)
+        if lane_id not in self._uses:
+            uses = self._scheduler.concurrency.uses(lane)
             known = {name: amount for name, amount in uses.items() if name in self._rooms}
-            self._uses[candidate.job.lane_id] = known
-        return self._uses[candidate.job.lane_id]
+            self._uses[lane_id] = known
+        return self._uses[lane_id]
 
     def _is_still_open(self, candidate: Candidate, has_room: bool) -> bool:
         """Check again what may have changed since admission: artifacts, branches, locks.

@@ -9,7 +9,7 @@ import msgspec
 from headway.domain import errors, events, moments, priorities, requests, states
 from headway.domain.jobs import POSITION_GAP
 from headway.domain.requests import JobPatch
-from headway.scheduler import lock_lines, params, settle
+from headway.scheduler import lane_waits, lock_lines, params, settle
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, records
 from headway.storage.events import Chronicle
@@ -28,6 +28,8 @@ def change(scheduler: Scheduler, tx: Transaction, reference: str | int, patch: J
             "", "nothing to change: give params, priority, position or scheduled_for"
         )
     changed = _changed(scheduler, tx, record, patch)
+    if record.is_ready:
+        lane_waits.note(scheduler, tx)  # it may stop being ready
     tx.do("change_job", **changed)
     if changed["payload_id"] != record.payload_id:
         _drop_payload(tx, record)
@@ -251,7 +253,9 @@ def _reorder_band(tx: Transaction, priority: int, wanted: Sequence[JobRecord]) -
 def pause(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: str | None) -> None:
     """Start nothing more: of everything, of a queue, of a job type. What runs goes on."""
     _check_names(queue, job_type)
-    if tx.do("put_pause", queue=queue or "", job_type=job_type or "", since=tx.now_ms):
+    with lane_waits.kept(scheduler, tx):
+        paused = tx.do("put_pause", queue=queue or "", job_type=job_type or "", since=tx.now_ms)
+    if paused:
         _tell(tx, events.PAUSED, queue, job_type)
         # Whoever is paused keeps nobody waiting any more who stands behind it.
         tx.wake(READY)
@@ -261,14 +265,15 @@ def pause(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: st
         chronicle.write()
 
 
-def resume(tx: Transaction, queue: str | None, job_type: str | None) -> None:
+def resume(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: str | None) -> None:
     """Lift one pause, or every pause when none is named."""
     _check_names(queue, job_type)
-    lifted = (
-        tx.do("remove_pauses")
-        if queue is None and job_type is None
-        else tx.do("remove_pause", queue=queue or "", job_type=job_type or "")
-    )
+    with lane_waits.kept(scheduler, tx):
+        lifted = (
+            tx.do("remove_pauses")
+            if queue is None and job_type is None
+            else tx.do("remove_pause", queue=queue or "", job_type=job_type or "")
+        )
     if lifted:
         _tell(tx, events.RESUMED, queue, job_type)
         tx.wake(READY)

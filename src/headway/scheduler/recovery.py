@@ -52,7 +52,7 @@ def recover(
         scheduler, report, "running_without_lease", partial(_mend_jobs_without_lease, scheduler)
     )
     report.reservations_expired = scheduler.store.write(
-        lambda tx: direct.expire_of_dead_servers(tx, is_alive)
+        lambda tx: direct.expire_of_dead_servers(scheduler, tx, is_alive)
     )
     report.retries_created = _mend_all(
         scheduler, report, "without_retry_decision", partial(_create_missing_retries, scheduler)

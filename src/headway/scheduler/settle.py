@@ -12,7 +12,14 @@ from headway.domain import artifacts, events, retries, states
 from headway.domain.gates import after
 from headway.domain.jobs import Policy, RetryState
 from headway.domain.states import JobStatus
-from headway.scheduler import group_consequences, limit_waits, lock_lines, outbox, unsettled
+from headway.scheduler import (
+    group_consequences,
+    lane_waits,
+    limit_waits,
+    lock_lines,
+    outbox,
+    unsettled,
+)
 from headway.scheduler.admit import Blocked
 from headway.scheduler.admit import admit as look_at_gates
 from headway.scheduler.endings import Ended
@@ -115,7 +122,7 @@ def _consequences(
     tx.expect("webhooks")
     failed = [one for one in ended if one.status in states.RETRYABLE]
     decisions = {one.record.number: _decide(scheduler, tx, one) for one in failed}
-    _record_ends(tx, chronicle, ended, decisions)
+    _record_ends(scheduler, tx, chronicle, ended, decisions)
     retried = [
         (one.record, decision.moment)
         for one in failed
@@ -153,6 +160,7 @@ def _decide(scheduler: Scheduler, tx: Transaction, one: Ended) -> retries.Decisi
 
 
 def _record_ends(
+    scheduler: Scheduler,
     tx: Transaction,
     chronicle: Chronicle,
     ended: Sequence[Ended],
@@ -160,16 +168,24 @@ def _record_ends(
 ) -> None:
     for one in ended:
         states.check(one.record.number, one.record.status, one.status)
+    waits = lane_waits.met_now(scheduler, tx, [one.record for one in ended if one.record.is_ready])
     numbers = [one.record.number for one in ended]
-    jobs.end(tx, [(n, _end(one, decisions.get(n))) for n, one in zip(numbers, ended, strict=True)])
+    jobs.end(
+        tx,
+        [
+            (n, _end(one, decisions.get(n), waits.get(n, one.record.waited_on)))
+            for n, one in zip(numbers, ended, strict=True)
+        ],
+    )
     chronicle.add_all(events.FINISHED, {one.record.number: _facts_of(one) for one in ended})
     watching = [one.record.number for one in ended if one.record.gated]
     if watching:
         tx.do("remove_watches", numbers=records.listed(watching))
 
 
-def _end(one: Ended, decision: retries.Decision | None) -> jobs.End:
+def _end(one: Ended, decision: retries.Decision | None, known: tuple[str, ...]) -> jobs.End:
     record, reason = one.record, one.reason
+    waited_on = one.waited_on(known)
     return jobs.End(
         one.status,
         one.exit_code,
@@ -179,7 +195,7 @@ def _end(one: Ended, decision: retries.Decision | None) -> jobs.End:
         reason.detail if reason else None,
         one.started_at,
         None if one.run_id == record.run_id else one.run_id,
-        codec.dump(one.waited_on) if one.waited_on != record.waited_on else None,
+        codec.dump(waited_on) if waited_on != record.waited_on else None,
         codec.dump(one.blockers[:MOST_BLOCKERS]) if one.blockers else None,
     )
 

@@ -16,6 +16,7 @@ from headway.scheduler import (
     clock_steps,
     direct,
     expire,
+    lane_waits,
     lock_lines,
     probes,
     settle,
@@ -152,7 +153,7 @@ def _steps(scheduler: Scheduler, started_at: datetime) -> list[Callable[[Transac
         lambda tx: direct.expire(scheduler, tx),
         lambda tx: _try_on(scheduler, tx),
         lambda tx: _settle_on(scheduler, tx),
-        _open_rates,
+        lambda tx: _open_rates(scheduler, tx),
     ]
 
 
@@ -188,7 +189,8 @@ def _settle_on(scheduler: Scheduler, tx: Transaction) -> int:
     return 0
 
 
-def _open_rates(tx: Transaction) -> int:
+def _open_rates(scheduler: Scheduler, tx: Transaction) -> int:
     """A start has left the window of a rate: somebody may start."""
-    limits.open_rates(tx)
+    if limits.open_rates(tx):
+        lane_waits.note_openings(scheduler, tx)
     return 0

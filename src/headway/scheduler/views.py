@@ -4,14 +4,14 @@ What is stored with a job says which of its own gates is closed. What closes a w
 at here, by the gates' own functions, when somebody asks.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from headway.domain import states
 from headway.domain.gates import Closed
 from headway.domain.jobs import Job, Lane
-from headway.scheduler import admit, unsettled
+from headway.scheduler import admit, lane_waits, unsettled
 from headway.scheduler.facts import gather
 from headway.scheduler.lane_gates import LaneGates
 from headway.scheduler.scheduler import Scheduler
@@ -52,9 +52,10 @@ def _as_they_stand(
         job.number for job in found if _is_ready(job) or job.status in states.CLAIMS
     }
     closed = _closed_now(scheduler, tx, [job for job in found if job.number in judged], put_off)
+    met = lane_waits.since_ready(tx, [job.number for job in found if _is_ready(job)])
     found = [_looked_at(job, closed) if job.number in put_off else job for job in found]
     return [
-        _judged(job, places.get(job.number), closed.get(job.number))
+        _judged(job, places.get(job.number), closed.get(job.number), met.get(job.number, ()))
         if job.number in judged
         else _placed(job, places.get(job.number))
         for job in found
@@ -127,20 +128,14 @@ def _placed(job: Job, place: int | None) -> Job:
     return job if place is None else msgspec.structs.replace(job, queue_position=place)
 
 
-def _judged(job: Job, place: int | None, closed: Closed | None) -> Job:
+def _judged(job: Job, place: int | None, closed: Closed | None, met: Iterable[str]) -> Job:
     """A claimed job keeps its status; a gate that would end the job does so when it is claimed."""
-    if closed is None:
-        return _placed(_without_reason(job), place)
-    ready = job.status is states.QUEUED and closed.status in states.ACTIVE
-    kinds = job.waited_on if closed.kind in job.waited_on else (*job.waited_on, closed.kind)
+    ready = job.status is states.QUEUED and closed is not None and closed.status in states.ACTIVE
+    kinds = (*job.waited_on, *met, *([closed.kind] if closed else []))
     return msgspec.structs.replace(
         job,
         queue_position=place,
-        status=closed.status if ready else job.status,
-        wait_reason=closed.reason,
-        waited_on=kinds,
+        status=closed.status if closed and ready else job.status,
+        wait_reason=closed.reason if closed else None,
+        waited_on=tuple(dict.fromkeys(kinds)),
     )
-
-
-def _without_reason(job: Job) -> Job:
-    return msgspec.structs.replace(job, wait_reason=None) if job.wait_reason else job

@@ -1,4 +1,4 @@
-"""The columns of tables that are read as a whole, in their order.
+"""The columns of tables that are read as a whole.
 
 Queries name them, as `{jobs}` or `j.{jobs}`: then a column that a later version adds changes
 neither what a server of this version reads nor the type of what it has prepared.
@@ -13,13 +13,13 @@ COLUMNS = {
     "jobs": (
         "number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, "
         "generation, gated, dedup_key, created_at, queued_at, limited_since, waited_on, "
-        "due_at, scheduled_for, chain, retry_of, retry_state, template_id, schedule_id, "
+        "lane_mark, due_at, scheduled_for, chain, retry_of, retry_state, template_id, schedule_id, "
         "fire_time, group_id, group_place, open_deps, approval, wait_kind, wait_detail, "
         "cancel, worker_id, claim_expires_at, denials, run_id, progress, unique_key, "
         "idempotency_key, request_hash, started_at, finished_at, exit_code, phase, "
         "blocked_by, delayed"
     ),
-    "lanes": ("lane_id, key, queue, job_type, cost_units, requires, limits"),
+    "lanes": ("lane_id, key, queue, job_type, cost_units, requires, limits, mark, closed"),
     "leases": (
         "job_number, lease_id, lane_id, worker_id, ttl_ms, granted_at, expires_at, deadline, "
         "progress"

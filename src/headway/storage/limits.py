@@ -1,6 +1,6 @@
 """Limits and pauses as they are kept, and what is used of each limit now."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,7 +10,7 @@ from headway.domain.gates.pause import Pause
 from headway.domain.jobs import Lane
 from headway.domain.limits import ConcurrencyPolicy, Limit, Rate, Room, Start, read_rate
 from headway.storage import jobs, records
-from headway.storage.transaction import DUE, READY, Transaction
+from headway.storage.transaction import DUE, READY, Row, Transaction
 
 MOST_STARTS = 1000
 """So many of the starts that fill a rate are named."""
@@ -18,37 +18,48 @@ MOST_STARTS = 1000
 
 def defined(tx: Transaction) -> list[Limit]:
     """Every limit that is defined."""
-    return [
-        Limit(name=row["name"], size=row["size"], rate=row["rate"]) for row in tx.rows("limits")
-    ]
+    return [_limit(row) for row in tx.rows("limits")]
+
+
+def _limit(row: Row) -> Limit:
+    return Limit(name=row["name"], size=row["size"], rate=row["rate"])
 
 
 def rooms(
     tx: Transaction, policy: ConcurrencyPolicy, *, with_users: bool = False
 ) -> dict[str, Room]:
     """Each limit with what is used of it, derived from the live leases."""
-    used: dict[str, int] = {}
-    tx.expect("limits")
-    for row in tx.rows("used_by_lane"):
-        for name, amount in policy.uses(records.lane(row)).items():
-            used[name] = used.get(name, 0) + amount * row["count"]
-    users = _users(tx, policy) if with_users else {}
-    found = {
-        limit.name: _room(tx, limit, used.get(limit.name, 0), tuple(users.get(limit.name, ())))
-        for limit in defined(tx)
+    found = ask_rooms(tx, policy)()
+    if not with_users:
+        return found
+    users = _users(tx, policy)
+    return {
+        name: _with_starts(tx, msgspec.structs.replace(room, users=tuple(users.get(name, ()))))
+        for name, room in found.items()
     }
-    return {name: _with_starts(tx, room) for name, room in found.items()} if with_users else found
 
 
-def _room(tx: Transaction, limit: Limit, used: int, users: tuple[tuple[str, int], ...]) -> Room:
+def ask_rooms(tx: Transaction, policy: ConcurrencyPolicy) -> Callable[[], dict[str, Room]]:
+    """Each limit with what is used of it now, to be read later."""
+    limits, lanes = tx.ask("limits"), tx.ask("used_by_lane")
+
+    def read() -> dict[str, Room]:
+        used: dict[str, int] = {}
+        for row in lanes():
+            for name, amount in policy.uses(records.lane(row)).items():
+                used[name] = used.get(name, 0) + amount * row["count"]
+        return {row["name"]: _room(tx, _limit(row), used.get(row["name"], 0)) for row in limits()}
+
+    return read
+
+
+def _room(tx: Transaction, limit: Limit, used: int) -> Room:
     rate = read_rate(limit.rate) if limit.rate else None
     started = 0
     if rate is not None:
         since = tx.now_ms - rate.window_s * 1000
         started = int(tx.rows("rate_used", name=limit.name, since=since)[0]["amount"])
-    return Room(
-        name=limit.name, size=limit.size, used=used, rate=rate, started=started, users=users
-    )
+    return Room(name=limit.name, size=limit.size, used=used, rate=rate, started=started)
 
 
 def _with_starts(tx: Transaction, room: Room) -> Room:
@@ -112,12 +123,14 @@ def next_rate_opening(tx: Transaction) -> int | None:
     return min(moments, default=None)
 
 
-def open_rates(tx: Transaction) -> None:
-    """Forget the starts that have left their windows: somebody may start."""
+def open_rates(tx: Transaction) -> bool:
+    """Forget the starts that have left their windows: whether there is more room now."""
     opening = next_rate_opening(tx)
-    if opening is not None and opening <= tx.now_ms:
-        _forget(tx, rates(tx))
-        tx.wake(READY)
+    if opening is None or opening > tx.now_ms:
+        return False
+    _forget(tx, rates(tx))
+    tx.wake(READY)
+    return True
 
 
 def rates(tx: Transaction) -> dict[str, Rate]:

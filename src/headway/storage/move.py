@@ -13,6 +13,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "totals": ("status", "part"),
     "facts": ("name",),
     "lanes": ("lane_id",),
+    "lane_waits": ("lane_id", "mark"),
     "payloads": ("payload_id",),
     "jobs": ("number",),
     "tags": ("tag", "job_number"),

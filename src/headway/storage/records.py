@@ -8,7 +8,7 @@ import msgspec
 
 from headway.domain.gates import Blocker
 from headway.domain.jobs import Approval, Lane, RetryState, Terms
-from headway.domain.states import JobStatus
+from headway.domain.states import QUEUED, JobStatus
 from headway.storage import codec
 from headway.storage.transaction import Row
 
@@ -32,6 +32,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True, dict=True
     queued_at: int | None
     limited_since: int | None
     waited_on_json: str
+    lane_mark: int
 
     @property
     def terms(self) -> Terms:
@@ -92,6 +93,16 @@ class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
     phase: int
     blocked_by_json: str | None
     delayed: int
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the job waits for its turn: its own gates are open, and no worker has it."""
+        return (
+            self.status is QUEUED
+            and self.wait_kind is None
+            and self.due_at is None
+            and self.queued_at is not None
+        )
 
     @property
     def blocked_by(self) -> tuple[Blocker, ...]:

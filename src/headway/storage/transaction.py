@@ -42,7 +42,7 @@ class MustBeAlone(Exception):
 
 
 class Connection(Protocol):
-    """What a dialect offers: six ways to run a statement."""
+    """What a dialect offers: seven ways to run a statement."""
 
     beside: bool
     """Whether others may write at the same time."""
@@ -63,6 +63,9 @@ class Connection(Protocol):
 
     def expect(self, name: str, params: Mapping[str, Any]) -> None:
         """Ask for the rows of a named query, to be read a little later."""
+
+    def ask(self, name: str, params: Mapping[str, Any]) -> Callable[[], Sequence[Row]]:
+        """Ask for the rows of a named query as they are now, to be read later."""
 
     def run(self, name: str, params: Mapping[str, Any]) -> int:
         """Run a statement; answers how many rows it touched."""
@@ -128,6 +131,10 @@ class Transaction:
         What it answers is as old as this call.
         """
         self._connection.expect(name, params)
+
+    def ask(self, name: str, /, **params: Any) -> Callable[[], Sequence[Row]]:
+        """The rows of a named query as they are now, whatever is written before they are read."""
+        return self._connection.ask(name, params)
 
     def row(self, name: str, /, **params: Any) -> Row | None:
         """The first row, if there is one."""

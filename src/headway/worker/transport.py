@@ -12,12 +12,11 @@ import msgspec
 from headway.domain import errors
 from headway.domain.runs import Outcome
 from headway.domain.workers import Abilities
-from headway.scheduler import cancel, claims, finish, leases
+from headway.scheduler import cancel, claims, finish, leases, presence
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
-from headway.storage import workers
 from headway.storage.transaction import READY, SAFETY_POLL_S, Manner, Transaction
 
 
@@ -131,7 +130,8 @@ class LocalTransport:
 
     def _see(self, tx: Transaction) -> None:
         me = self._me
-        workers.see(
+        presence.see(
+            self._scheduler,
             tx,
             worker_id=me.worker_id,
             host=me.host,

@@ -2,7 +2,7 @@
 
 import contextlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -142,6 +142,11 @@ class PostgresConnection:
 
     def expect(self, name: str, params: Mapping[str, Any]) -> None:
         """Each query is asked when it is read."""
+
+    def ask(self, name: str, params: Mapping[str, Any]) -> Callable[[], Sequence[Row]]:
+        """The rows of a named query, read at once."""
+        rows = self.all(name, params)
+        return lambda: rows
 
     def run(self, name: str, params: Mapping[str, Any]) -> int:
         """Run a statement; answers how many rows it touched."""

@@ -7,7 +7,7 @@ query whose answer is expected is sent, too, and read when it is asked for.
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -76,8 +76,14 @@ class WireConnection(PostgresConnection):
         """Send a query whose answer will be asked for."""
         found = named(name)
         values = found.values(params)
-        self._expected[_question(found, values)] = None
-        self._send(found, values, expected=True)
+        self._send(found, values, _question(found, values))
+
+    def ask(self, name: str, params: Mapping[str, Any]) -> Callable[[], Sequence[Row]]:
+        """Send a query; its rows are read when they are looked at, by nobody else."""
+        found = named(name)
+        question = (found.numbered, (object(),))
+        self._send(found, found.values(params), question)
+        return cache(lambda: self._dictionaries(self._expected_answer(question)))
 
     def many(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Send a statement for many rows at once: as one array if it takes `:rows`."""
@@ -161,18 +167,25 @@ class WireConnection(PostgresConnection):
         values = found.rows([params]) if found.takes_rows else found.values(params)
         question = _question(found, values)
         if question in self._expected:
-            if self._expected[question] is None:
-                self.flush()
-            answer = self._expected.pop(question)
-        else:
-            self._send(found, values)
-            answer = self.flush()
+            return self._expected_answer(question)
+        self._send(found, values)
+        answer = self.flush()
         assert answer is not None
         return answer
 
-    def _send(self, found: Statement, params: Mapping[str, Any], *, expected: bool = False) -> None:
+    def _expected_answer(self, question: _Question) -> PGresult:
+        if self._expected[question] is None:
+            self.flush()
+        answer = self._expected.pop(question)
+        assert answer is not None
+        return answer
+
+    def _send(
+        self, found: Statement, params: Mapping[str, Any], question: _Question | None = None
+    ) -> None:
+        if question is not None:
+            self._expected[question] = None
         given = [params[name] for name in found.names]
-        question = _question(found, params) if expected else None
         types = tuple(_TYPES.get(type(value), 0) for value in given)
         values = [None if value is None else str(value).encode() for value in given]
         pgconn = self.raw.pgconn

@@ -75,6 +75,11 @@ class SqliteConnection:
     def expect(self, name: str, params: Mapping[str, Any]) -> None:
         """Nothing is far away."""
 
+    def ask(self, name: str, params: Mapping[str, Any]) -> Callable[[], Sequence[Row]]:
+        """The rows of a named query, read at once."""
+        rows = self.all(name, params)
+        return lambda: rows
+
     def run(self, name: str, params: Mapping[str, Any]) -> int:
         """Run a statement; answers how many rows it touched."""
         statement = _statements()[name]

@@ -13,6 +13,10 @@ ON CONFLICT (worker_id) DO UPDATE SET host = excluded.host, pid = excluded.pid,
 -- The token that used a worker first.
 SELECT token_id FROM workers WHERE worker_id = :worker_id;
 
+-- name: worker_standing
+-- When a worker was heard of last, and what it takes.
+SELECT last_seen, abilities FROM workers WHERE worker_id = :worker_id AND left_at IS NULL;
+
 -- name: touch_worker
 -- A worker was heard of.
 UPDATE workers SET last_seen = :now WHERE worker_id = :worker_id;

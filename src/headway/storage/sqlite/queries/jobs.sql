@@ -36,22 +36,22 @@ INSERT INTO jobs (
     number, job_id, lane_id, payload_id, status, priority, position, terms, due_at, scheduled_for, chain,
     retry_of, attempt, generation, template_id, schedule_id, fire_time, group_id, group_place, open_deps, gated,
     approval, wait_kind, wait_detail, waited_on, unique_key, idempotency_key, request_hash, dedup_key,
-    created_at, queued_at, delayed
+    created_at, queued_at, delayed, lane_mark
 ) VALUES (
     :number, :job_id, :lane_id, :payload_id, :status, :priority, :position, :terms, :due_at, :scheduled_for,
     :chain, :retry_of, :attempt, :generation, :template_id, :schedule_id, :fire_time, :group_id, :group_place, :open_deps,
     :gated, :approval, :wait_kind, :wait_detail, :waited_on, :unique_key, :idempotency_key, :request_hash,
-    :dedup_key, :created_at, :queued_at, :delayed
+    :dedup_key, :created_at, :queued_at, :delayed, (SELECT mark FROM lanes WHERE lane_id = :lane_id)
 );
 
 -- name: insert_plain_jobs
 -- New jobs of which nothing special was asked, as an array of arrays: binding every column of every
 -- job takes three times as long.
 INSERT INTO jobs (
-    number, chain, job_id, lane_id, payload_id, status, priority, position, terms, created_at, queued_at
+    number, chain, job_id, lane_id, payload_id, status, priority, position, terms, created_at, queued_at, lane_mark
 ) SELECT
     value ->> 0, value ->> 0, value ->> 1, value ->> 2, value ->> 3, 'QUEUED', value ->> 4, value ->> 5, value ->> 6,
-    value ->> 7, value ->> 8
+    value ->> 7, value ->> 8, (SELECT mark FROM lanes WHERE lane_id = value ->> 2)
 FROM json_each(:jobs);
 
 -- name: insert_tag
@@ -112,7 +112,8 @@ WHERE number = :number;
 -- Where waiting jobs stand now, and why. A limit has kept a job waiting until another gate closes.
 UPDATE jobs SET status = :status, due_at = :due_at, wait_kind = :wait_kind, wait_detail = :wait_detail,
     waited_on = :waited_on, queued_at = coalesce(queued_at, :queued_at), claim_expires_at = NULL,
-    worker_id = NULL, limited_since = CASE WHEN :wait_kind IS NULL THEN limited_since END
+    worker_id = NULL, limited_since = CASE WHEN :wait_kind IS NULL THEN limited_since END,
+    lane_mark = (SELECT mark FROM lanes WHERE lanes.lane_id = jobs.lane_id)
 WHERE number IN (SELECT value FROM json_each(:numbers));
 
 -- name: set_approval
@@ -133,7 +134,7 @@ SELECT lanes.{lanes} FROM found JOIN lanes USING (lane_id);
 -- name: lane_heads
 -- The first jobs of a lane behind a place in the queue, in order.
 SELECT number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, generation, gated,
-    dedup_key, created_at, queued_at, limited_since, waited_on
+    dedup_key, created_at, queued_at, limited_since, waited_on, lane_mark
 FROM jobs WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL AND priority <= :priority
 AND (priority < :priority OR position > :position OR (position = :position AND number > :number))
 ORDER BY priority DESC, position, number LIMIT :count;
@@ -150,16 +151,16 @@ SELECT number FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers)) 
 -- name: starved_jobs
 -- Jobs that a full limit has kept waiting since before a moment, the longest first.
 SELECT number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, generation, gated,
-    dedup_key, created_at, queued_at, limited_since, waited_on
+    dedup_key, created_at, queued_at, limited_since, waited_on, lane_mark
 FROM jobs WHERE limited_since <= :before ORDER BY limited_since, number LIMIT :count;
 
 -- name: note_waited_on
--- A claimed job was denied its lease for another reason than before.
-UPDATE jobs SET waited_on = :waited_on WHERE number = :number;
+-- The kinds of gates that these jobs have waited on so far.
+UPDATE jobs SET waited_on = :waited_on WHERE number IN (SELECT value FROM json_each(:numbers));
 
 -- name: limit_reached
 -- A job at the head of its lane met a full limit.
-UPDATE jobs SET limited_since = :since, waited_on = :waited_on WHERE number = :number;
+UPDATE jobs SET limited_since = :since WHERE number = :number;
 
 -- name: start_jobs
 -- These jobs run: a JSON object of run ids by job number.
@@ -297,7 +298,7 @@ SELECT payload_id, body FROM payloads WHERE payload_id IN (SELECT value FROM jso
 -- name: return_claim
 -- A claim led to nothing.
 UPDATE jobs SET status = 'QUEUED', claim_expires_at = NULL, worker_id = NULL, denials = 0, wait_kind = NULL,
-    wait_detail = NULL
+    wait_detail = NULL, lane_mark = (SELECT mark FROM lanes WHERE lanes.lane_id = jobs.lane_id)
 WHERE number = :number;
 
 -- name: open_groups_without_active_members
@@ -318,3 +319,33 @@ WHERE due_at IS NOT NULL AND delayed = 1 AND NOT created_at BETWEEN :looked AND 
 -- name: delayed_jobs
 -- Jobs that wait for a span of time, by number.
 SELECT number FROM jobs WHERE due_at IS NOT NULL AND delayed = 1 AND number > :after ORDER BY number LIMIT :count;
+
+-- name: closed_lanes
+-- The lanes that are known to be closed as a whole.
+SELECT {lanes} FROM lanes WHERE closed IS NOT NULL;
+
+-- name: close_lane
+-- Another gate than before is the first that is closed for a whole lane.
+UPDATE lanes SET closed = :kind, mark = mark + 1 WHERE lane_id = :lane_id AND closed IS NOT :kind;
+
+-- name: open_lanes
+-- No gate is closed for the whole of these lanes any more.
+UPDATE lanes SET closed = NULL, mark = mark + 1
+WHERE lane_id IN (SELECT value FROM json_each(:lane_ids)) AND closed IS NOT NULL;
+
+-- name: forget_lane_waits
+-- A wait of the same kind right before is part of the next one; the oldest of very many are dropped.
+DELETE FROM lane_waits WHERE lane_id = :lane_id AND (
+    (kind = :kind AND mark = (SELECT max(mark) FROM lane_waits WHERE lane_id = :lane_id))
+    OR mark <= (SELECT mark FROM lane_waits WHERE lane_id = :lane_id ORDER BY mark DESC LIMIT 1 OFFSET :most));
+
+-- name: insert_lane_wait
+-- What the jobs of a lane wait on from here on.
+INSERT INTO lane_waits (lane_id, mark, kind, since)
+SELECT lane_id, mark, closed, :since FROM lanes
+WHERE lane_id = :lane_id AND closed IS NOT NULL ON CONFLICT DO NOTHING;
+
+-- name: lane_waits_of
+-- What closed the lanes of these jobs since they became ready, in order.
+SELECT j.number, w.kind, w.since FROM jobs j JOIN lane_waits w ON w.lane_id = j.lane_id AND w.mark >= j.lane_mark
+WHERE j.number IN (SELECT value FROM json_each(:numbers)) ORDER BY j.number, w.mark;
