@@ -82,25 +82,29 @@ WITH RECURSIVE lines (key, standing, lane_id) AS (
     FROM lines WHERE lines.lane_id IS NOT NULL
 )
 SELECT DISTINCT w.key, w.standing, w.lane_id, w.job_number, w.priority, w.position, j.job_id, j.wait_kind
-FROM lines JOIN lock_waiters w ON w.key = lines.key AND w.job_number IN (
-    (SELECT v.job_number FROM lock_waiters v
+FROM lines CROSS JOIN LATERAL (
+    SELECT (SELECT v.job_number FROM lock_waiters v
         WHERE v.key = lines.key AND v.mode = 'exclusive' AND v.standing = lines.standing
-        AND v.lane_id = lines.lane_id ORDER BY v.priority DESC, v.position, v.job_number LIMIT 1),
-    (SELECT f.job_number FROM (
+        AND v.lane_id = lines.lane_id ORDER BY v.priority DESC, v.position, v.job_number LIMIT 1) AS number
+    UNION ALL
+    SELECT (SELECT f.job_number FROM (
             SELECT v.job_number, v.priority, v.position FROM lock_waiters v
             WHERE v.key = lines.key AND v.mode = 'exclusive' AND v.standing = lines.standing
             AND v.lane_id = lines.lane_id ORDER BY v.priority DESC, v.position, v.job_number LIMIT :most) f
         WHERE EXISTS (SELECT 1 FROM lock_waiters o JOIN locks l ON l.key = o.key
-            WHERE o.job_number = f.job_number AND (l.mode = 'exclusive' OR o.mode = 'exclusive'))
+            WHERE o.job_number = f.job_number AND (l.mode = 'exclusive' OR o.mode = 'exclusive') OFFSET 0)
         OR EXISTS (SELECT 1 FROM jobs d WHERE d.number = f.job_number AND d.wait_kind = 'locks'
-            AND lines.standing = 2)
-        ORDER BY f.priority DESC, f.position, f.job_number LIMIT 1),
-    (SELECT f.job_number FROM (
+            AND lines.standing = 2 OFFSET 0)
+        ORDER BY f.priority DESC, f.position, f.job_number LIMIT 1)
+    UNION ALL
+    SELECT (SELECT f.job_number FROM (
             SELECT v.job_number, v.priority, v.position FROM lock_waiters v
             WHERE v.key = lines.key AND v.mode = 'exclusive' AND v.standing = lines.standing
             AND v.lane_id = lines.lane_id ORDER BY v.priority DESC, v.position, v.job_number LIMIT :most) f
-        WHERE EXISTS (SELECT 1 FROM lock_waiters o WHERE o.job_number = f.job_number AND o.mode = 'shared')
-        ORDER BY f.priority DESC, f.position, f.job_number LIMIT 1))
+        WHERE EXISTS (SELECT 1 FROM lock_waiters o WHERE o.job_number = f.job_number AND o.mode = 'shared' OFFSET 0)
+        ORDER BY f.priority DESC, f.position, f.job_number LIMIT 1)
+    OFFSET 0) c
+JOIN lock_waiters w ON w.key = lines.key AND w.job_number = c.number
 JOIN jobs j ON j.number = w.job_number;
 
 -- name: exclusives_in_line
