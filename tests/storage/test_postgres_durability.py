@@ -1,16 +1,15 @@
 """On PostgreSQL, too, an acknowledged write is on disk."""
 
 import contextlib
-import re
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 from tests.postgres import OwnServer
+from tests.tracing import needs_strace, syncs
 
 from headway.clock import SystemClock
 from headway.storage.postgres.database import PostgresDatabase
@@ -80,31 +79,18 @@ def test_what_was_acknowledged_was_flushed(lazy_postgres: OwnServer) -> None:
             assert other.execute(FLUSHED, [place]).fetchone() == (True,)
 
 
-@contextlib.contextmanager
-def syncs_of(server: OwnServer, trace: Path) -> Iterator[Callable[[], int]]:
-    """Count how often processes that the server starts from here on have synced its log."""
-    calls = "trace=fsync,fdatasync"
-    command = ["strace", "-f", "-y", "-e", calls, "-o", str(trace), "-p", str(server.pid)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as tracer:
-        assert tracer.stderr is not None
-        said = tracer.stderr.readline()
-        if "attached" not in said:
-            pytest.skip(f"processes may not be traced here: {said.strip()}")
-        try:
-            yield lambda: len(re.findall(r"sync\(\d+<[^>]*/pg_wal/\w+>\) += 0", trace.read_text()))
-        finally:
-            tracer.terminate()
-
-
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+@needs_strace
 def test_the_log_is_synced_before_each_acknowledgement(
     lazy_postgres: OwnServer, tmp_path: Path
 ) -> None:
-    with syncs_of(lazy_postgres, tmp_path / "trace") as syncs, opened(lazy_postgres.url) as store:
+    with (
+        syncs(lazy_postgres.pid, r"/pg_wal/\w+", tmp_path / "trace") as count,
+        opened(lazy_postgres.url) as store,
+    ):
         for _ in range(WRITES):
-            before = syncs()
+            before = count()
             store.write(put)
-            assert syncs() > before
+            assert count() > before
 
 
 def test_a_server_that_does_not_sync_is_named(
