@@ -10,7 +10,7 @@ import msgspec
 from headway.api.operation import Call, Nothing
 from headway.domain.jobs import Job
 from headway.domain.requests import JobRequest
-from headway.domain.runs import Outcome, RunStatus
+from headway.domain.runs import Outcome, Run, RunStatus
 from headway.domain.tokens import Principal, Role
 from headway.domain.workers import Abilities
 from headway.scheduler import dispatch, leases
@@ -18,7 +18,7 @@ from headway.scheduler import finish as finishing
 from headway.scheduler import submit as submitting
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
-from headway.storage import events, jobs
+from headway.storage import events, jobs, run_lists
 from headway.storage.store import Store
 from headway.storage.transaction import Manner
 
@@ -114,6 +114,14 @@ def run_next(scheduler: Scheduler, status: RunStatus = RunStatus.COMPLETED, **ou
 def job(scheduler: Scheduler, reference: str | int) -> Job:
     """A job as it is stored."""
     return scheduler.store.read(lambda tx: jobs.views(tx, [jobs.find_number(tx, reference)])[0])
+
+
+def runs_of(scheduler: Scheduler, number: int) -> list[Run]:
+    """A job's runs, newest first."""
+    found = scheduler.store.read(
+        lambda tx: run_lists.page(tx, number=number, before=None, count=200)
+    )
+    return found.items
 
 
 def event_kinds(scheduler: Scheduler) -> list[str]:

@@ -305,3 +305,10 @@ def test_why_says_what_to_do_about_each_gate(cli: Cli) -> None:
     assert "headway resume --queue slow" in cli.text("why", str(job["number"]))
     cli.call("jobs", "cancel", str(job["number"]))
     assert f"headway jobs retry {job['number']}" in cli.text("why", str(job["number"]))
+
+
+def test_large_params_are_listed_by_their_size_and_shown_as_a_whole(cli: Cli) -> None:
+    cli.call("submit", "story", f"text={'x' * 9000}")
+    assert "story (9,011 bytes of params)" in cli.text("jobs", "list")
+    assert cli.json("jobs", "list")["items"][0]["omitted"] == {"params": 9011}
+    assert "x" * 9000 in cli.json("jobs", "show", "1")["params"]["text"]

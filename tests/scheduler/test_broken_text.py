@@ -5,13 +5,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.helpers import claim, finish, submit
+from tests.helpers import claim, finish, runs_of, submit
 
 from headway.api import table
 from headway.domain import errors
 from headway.domain.tokens import Principal, Role
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import events, runs
+from headway.storage import events
 
 ASKED: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "params": ("POST", "/api/jobs", {"job_type": "x", "params": {"a": ["?"]}}, "params.a[0]"),
@@ -81,5 +81,5 @@ def test_a_result_with_a_nul_is_kept_as_it_is(scheduler: Scheduler) -> None:
     submit(scheduler)
     (started,) = claim(scheduler)
     finish(scheduler, started, result={"text": "a\0b"})
-    (run,) = scheduler.store.read(lambda tx: runs.of_job(tx, started.number))
+    (run,) = runs_of(scheduler, started.number)
     assert run.result == {"text": "a\0b"}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.helpers import WORKER, MovableClock, claim, finish, job, run_next, submit
+from tests.helpers import WORKER, MovableClock, claim, finish, job, run_next, runs_of, submit
 from tests.servers import wait_for
 
 from headway.domain import moments
@@ -27,7 +27,7 @@ from headway.scheduler.clock_steps import Step
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.start import Started
 from headway.scheduler.timekeeper import Timekeeper
-from headway.storage import job_lists, jobs, runs
+from headway.storage import job_lists, jobs
 from headway.storage.job_lists import JobFilter
 from headway.storage.transaction import DUE
 
@@ -276,7 +276,7 @@ def test_no_run_took_less_than_no_time(scheduler: Scheduler, clock: MovableClock
     (started,) = claim(scheduler)
     clock.move(-60)
     finish(scheduler, started)
-    (run,) = scheduler.store.read(lambda tx: runs.of_job(tx, started.number))
+    (run,) = runs_of(scheduler, started.number)
     assert run.duration_ms == 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pygit2
 import pytest
-from tests.helpers import MovableClock, claim, event_kinds, finish, job, submit
+from tests.helpers import MovableClock, claim, event_kinds, finish, job, runs_of, submit
 from tests.scheduler.asking import keep_time, rewound, show, submit_all
 
 from headway.domain import errors, events
@@ -16,7 +16,6 @@ from headway.domain.states import JobStatus
 from headway.scheduler import approvals, cancel, verify
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import events as stored_events
-from headway.storage import runs
 from headway.storage.transaction import Transaction
 
 ONCE = {"max_attempts": 0}
@@ -55,7 +54,7 @@ def test_old_runs_stay_as_history_of_their_generation(scheduler: Scheduler) -> N
     finish(scheduler, claim(scheduler), RunStatus.FAILED)
     rewound(scheduler, made.number)
     finish(scheduler, claim(scheduler))
-    found = scheduler.store.read(lambda tx: runs.of_job(tx, made.number))
+    found = runs_of(scheduler, made.number)
     assert [(run.generation, run.status) for run in found] == [(2, "COMPLETED"), (1, "FAILED")]
 
 

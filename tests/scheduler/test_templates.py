@@ -18,6 +18,7 @@ from headway.domain.templates import Template, TemplateStatus
 from headway.domain.tokens import Role
 from headway.scheduler import templates
 from headway.scheduler.scheduler import Scheduler
+from headway.storage import templates as kept
 
 
 def make(scheduler: Scheduler, name: str = "story", **fields: Any) -> Template:
@@ -140,7 +141,7 @@ def test_what_could_make_no_job_is_refused_and_nothing_is_stored(
 ) -> None:
     with pytest.raises(errors.Invalid):
         make(scheduler, **fields)
-    found = scheduler.store.read(lambda tx: templates.page(tx, status=None, before=None, count=9))
+    found = scheduler.store.read(lambda tx: kept.page(tx, status=None, before=None, count=9)).items
     assert found == []
 
 

@@ -40,8 +40,8 @@ def list_groups(call: Call[Nothing, Paging]) -> Page[Group]:
     """List groups, newest first."""
     limit = paging.check_limit(call.query.limit)
     before = paging.read_cursor(call.query.cursor)
-    found = call.scheduler.store.read(lambda tx: kept.page(tx, before=before, count=limit + 1))
-    return paging.page(found, limit, lambda group: group.group_id)
+    found = call.scheduler.store.read(lambda tx: kept.page(tx, before=before, count=limit))
+    return paging.page_of(found, lambda group: group.group_id)
 
 
 @operation("GET", "/api/job-groups/{id}", Role.READ, answer=Group)

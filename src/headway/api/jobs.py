@@ -17,8 +17,9 @@ from headway.domain.states import JobStatus
 from headway.domain.tokens import Role
 from headway.scheduler import cancel as cancelling
 from headway.scheduler import explain, queue_control, results, submit
-from headway.storage import events, job_lists, jobs, runs
+from headway.storage import events, job_lists, jobs, run_lists
 from headway.storage.job_lists import JobFilter
+from headway.storage.slices import Slice
 from headway.storage.transaction import Manner, Transaction
 
 MOST_IN_BATCH = 200_000
@@ -36,6 +37,13 @@ class JobQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     group_id: str | None = None
     template_id: str | None = None
     since: Moment | None = None
+
+
+class RunsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Paging of a job's runs: few jobs have more than fit into one page."""
+
+    limit: int = paging.MOST
+    cursor: str | None = None
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -160,10 +168,11 @@ def list_jobs(call: Call[Nothing, JobQuery]) -> Page[Job]:
         before_number=paging.read_number(query.cursor),
     )
 
-    def work(tx: Transaction) -> list[Job]:
-        return explain.views(call.scheduler, tx, job_lists.numbers(tx, wanted, limit + 1))
+    def work(tx: Transaction) -> Slice[Job]:
+        rows = job_lists.rows(tx, wanted, limit + 1)
+        return explain.page(call.scheduler, tx, rows, limit)
 
-    page = paging.page(call.scheduler.store.read(work), limit, lambda job: job.number)
+    page = paging.page_of(call.scheduler.store.read(work), lambda job: job.number)
     if not wanted.statuses:
         return page
     # What closes a gate just now shows in the status, and the filter goes by what is shown.
@@ -234,14 +243,17 @@ def cancel_job(call: Call[CancelBody, Nothing]) -> Any:
     return call.scheduler.store.write_later(work)
 
 
-@operation("GET", "/api/jobs/{id}/runs", Role.READ, answer=Page[Run])
-def list_runs_of_job(call: Call[Nothing, Nothing]) -> Page[Run]:
+@operation("GET", "/api/jobs/{id}/runs", Role.READ, query=RunsQuery, answer=Page[Run])
+def list_runs_of_job(call: Call[Nothing, RunsQuery]) -> Page[Run]:
     """List a job's runs, newest first."""
+    limit = paging.check_limit(call.query.limit)
+    before = paging.read_cursor(call.query.cursor)
 
-    def work(tx: Transaction) -> list[Run]:
-        return runs.of_job(tx, jobs.find_number(tx, call.path["id"]))
+    def work(tx: Transaction) -> Slice[Run]:
+        number = jobs.find_number(tx, call.path["id"])
+        return run_lists.page(tx, number=number, before=before, count=limit)
 
-    return Page(items=call.scheduler.store.read(work))
+    return paging.page_of(call.scheduler.store.read(work), lambda run: run.run_id)
 
 
 @operation("GET", "/api/jobs/{id}/result", Role.READ, answer=JobResult, for_workers=True)

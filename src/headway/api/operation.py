@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 
 
 class Page(msgspec.Struct, Generic[Item], frozen=True, kw_only=True):
-    """One page of a list; `next_cursor` fetches the next page."""
+    """One page of a list; `next_cursor` fetches the next page. Large items end a page early."""
 
     items: list[Item]
     next_cursor: str | None = None

@@ -5,8 +5,11 @@ import binascii
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from headway.api.operation import Page
 from headway.domain import errors
+from headway.storage.slices import MOST_BYTES, Slice
 
 MOST = 200
 
@@ -47,6 +50,17 @@ def read_number(cursor: str | None) -> int | None:
 
 def page(found: Sequence[Item], limit: int, key: Callable[[Item], object]) -> Page[Item]:
     """A page of what was found, when one more than asked for was looked up."""
-    shown = list(found[:limit])
-    more = len(found) > limit
+    return page_of(Slice(list(found[:limit]), len(found) > limit), key)
+
+
+def page_of(found: Slice[Item], key: Callable[[Item], object]) -> Page[Item]:
+    """A page of a slice; it ends early where it would become too large, but has one item."""
+    shown: list[Item] = []
+    size = 0
+    for item in found.items:
+        size += len(msgspec.json.encode(item))
+        if shown and size > MOST_BYTES:
+            break
+        shown.append(item)
+    more = found.more or len(shown) < len(found.items)
     return Page(items=shown, next_cursor=write_cursor(key(shown[-1])) if more else None)

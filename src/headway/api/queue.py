@@ -11,6 +11,7 @@ from headway.domain.answers import QueueStatus, RewindReport
 from headway.domain.jobs import Job
 from headway.domain.tokens import Role
 from headway.scheduler import approvals, explain, queue_control, rewind
+from headway.storage.slices import Slice
 from headway.storage.transaction import Transaction
 
 MOST_REORDERED = 10_000
@@ -125,14 +126,17 @@ def list_queue(call: Call[Nothing, Paging]) -> Page[Job]:
     limit = paging.check_limit(call.query.limit)
     priority, position, number = _place(call.query.cursor)
 
-    def work(tx: Transaction) -> list[Job]:
+    def work(tx: Transaction) -> Slice[Job]:
         rows = tx.rows(
             "queue_after", priority=priority, position=position, number=number, count=limit + 1
         )
-        return explain.views(call.scheduler, tx, [row["number"] for row in rows])
+        return explain.page(call.scheduler, tx, rows, limit)
 
-    found = call.scheduler.store.read(work)
-    return paging.page(found, limit, lambda job: f"{job.priority},{job.position},{job.number}")
+    return paging.page_of(call.scheduler.store.read(work), _key)
+
+
+def _key(job: Job) -> str:
+    return f"{job.priority},{job.position},{job.number}"
 
 
 def _place(cursor: str | None) -> tuple[int, int, int]:
@@ -178,13 +182,14 @@ def resume_queue(call: Call[PauseBody, Nothing]) -> Any:
 
 @operation("POST", "/api/queue/reorder", Role.SUBMIT, body=ReorderBody, answer=Page[Job])
 def reorder_queue(call: Call[ReorderBody, Nothing]) -> Any:
-    """Reorder waiting jobs; the others keep their places."""
+    """Reorder waiting jobs; the others keep their places. Returns the first page of them."""
     if len(call.body.order) > MOST_REORDERED:
         raise errors.InvalidRequest("order", f"at most {MOST_REORDERED} jobs at a time")
 
     def work(tx: Transaction) -> Page[Job]:
         access.check_change(tx, call.principal, "move", call.body.order)
         numbers = queue_control.reorder(call.scheduler, tx, call.body.order)
-        return Page(items=explain.views(call.scheduler, tx, numbers))
+        first = explain.views(call.scheduler, tx, numbers[: paging.MOST])
+        return paging.page_of(Slice(first, len(numbers) > len(first)), _key)
 
     return call.scheduler.store.write_later(work)

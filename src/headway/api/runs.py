@@ -12,6 +12,7 @@ from headway.domain.runs import Run, RunStatus
 from headway.domain.tokens import Role
 from headway.scheduler import explain, retry
 from headway.storage import jobs, run_lists, runs
+from headway.storage.slices import Slice
 from headway.storage.transaction import Transaction
 
 GOING_ON = "RUNNING"
@@ -41,14 +42,14 @@ def list_runs(call: Call[Nothing, RunQuery]) -> Page[Run]:
     statuses = _statuses(query.status)
     before = paging.read_cursor(query.cursor)
 
-    def work(tx: Transaction) -> list[Run]:
+    def work(tx: Transaction) -> Slice[Run]:
         try:
             number = jobs.find_number(tx, query.job_id) if query.job_id is not None else None
         except errors.NotFound:
-            return []
-        return run_lists.page(tx, statuses=statuses, number=number, before=before, count=limit + 1)
+            return Slice([], False)
+        return run_lists.page(tx, statuses=statuses, number=number, before=before, count=limit)
 
-    return paging.page(call.scheduler.store.read(work), limit, lambda run: run.run_id)
+    return paging.page_of(call.scheduler.store.read(work), lambda run: run.run_id)
 
 
 def _statuses(text: str | None) -> tuple[RunStatus | None, ...]:

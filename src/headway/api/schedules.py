@@ -48,9 +48,9 @@ def list_schedules(call: Call[Nothing, ScheduleQuery]) -> Page[Schedule]:
     limit = paging.check_limit(query.limit)
     before = paging.read_cursor(query.cursor)
     found = call.scheduler.store.read(
-        lambda tx: kept.page(tx, template_id=query.template_id, before=before, count=limit + 1)
+        lambda tx: kept.page(tx, template_id=query.template_id, before=before, count=limit)
     )
-    return paging.page(found, limit, lambda schedule: schedule.schedule_id)
+    return paging.page_of(found, lambda schedule: schedule.schedule_id)
 
 
 @operation("GET", "/api/schedules/{id}", Role.READ, answer=Schedule)

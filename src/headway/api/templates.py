@@ -11,6 +11,7 @@ from headway.domain.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.templates import Template, TemplateStatus
 from headway.domain.tokens import Role
 from headway.scheduler import command_rule, templates
+from headway.storage import templates as kept
 from headway.storage.transaction import Transaction
 
 
@@ -41,9 +42,9 @@ def list_templates(call: Call[Nothing, TemplateQuery]) -> Page[Template]:
     status = filters.read_word("status", call.query.status, TemplateStatus)
     before = paging.read_cursor(call.query.cursor)
     found = call.scheduler.store.read(
-        lambda tx: templates.page(tx, status=status, before=before, count=limit + 1)
+        lambda tx: kept.page(tx, status=status, before=before, count=limit)
     )
-    return paging.page(found, limit, lambda template: template.template_id)
+    return paging.page_of(found, lambda template: template.template_id)
 
 
 @operation("GET", "/api/job-templates/{id}", Role.READ, answer=Template)

@@ -60,6 +60,8 @@ def work(job: Job) -> str:
     argv = job.params.get("argv")
     if job.job_type == COMMAND and isinstance(argv, list):
         return shlex.join(str(part) for part in argv)
+    if job.omitted:
+        return f"{job.job_type} ({job.omitted['params']:,} bytes of params)"
     return f"{job.job_type} {params(job.params)}".rstrip()
 
 

@@ -134,6 +134,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     job_type: str
     queue: str
     params: dict[str, Any]
+    omitted: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
+    """Only in lists: large fields that are left out, with their sizes; the job itself has them."""
     priority: int
     position: int
     queue_position: int | None = None

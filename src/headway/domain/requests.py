@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from headway.domain import errors, priorities, webhooks
+from headway.domain import errors, plain_json, priorities, webhooks
 from headway.domain.jobs import (
     DEFAULT_QUEUE,
     LONGEST_KEY,
@@ -39,6 +39,7 @@ URL = re.compile(rf"https?://[^\s/{_NEVER}][^\s{_NEVER}]{{0,1990}}")
 COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 LONGEST_TIME_S = 10 * 366 * 86400.0
 LARGEST_NUMBER = 2**31 - 1
+LARGEST_REASON = 4096
 MOST_NAMED = 500_000
 """So many other jobs, artifacts, locks and tags may be named in one request, by all its jobs."""
 
@@ -152,6 +153,13 @@ def check_name(field: str, value: str | None) -> None:
         raise errors.InvalidRequest(
             field, "must be 1 to 200 printable characters, with no space at the ends"
         )
+
+
+def check_reason(reason: str | None) -> None:
+    """What a person says about a decision: a few sentences, which lists and events repeat."""
+    plain_json.refuse_nonsense(reason, "reason")
+    if reason is not None and (size := len(reason.encode())) > LARGEST_REASON:
+        raise errors.InvalidRequest("reason", f"it has {size} bytes; the limit is {LARGEST_REASON}")
 
 
 def check_commit(field: str, value: str) -> None:

@@ -49,3 +49,5 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     artifacts: tuple[str, ...]
     stdout_path: str | None
     stderr_path: str | None
+    omitted: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
+    """Only in lists: large fields that are left out, with their sizes; the run itself has them."""

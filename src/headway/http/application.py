@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -73,6 +73,8 @@ class Application:
         self._streams = streams.Streams(scheduler)
         self._metrics = metrics.Metrics(scheduler)
         self._health_of_store = health.Health(scheduler)
+        # Of its own, because long lists may keep all others busy.
+        self._health_thread = ThreadPoolExecutor(1, "headway-health")
         self._codes = codes or dashboard.Codes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,6 +93,7 @@ class Application:
             else:
                 await self._claims.stop()
                 self._open.stop()
+                self._health_thread.shutdown(wait=False)
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
@@ -219,11 +222,13 @@ class Application:
         await exchange.answer(200, b'{"status":"ok"}')
 
     async def _ready(self, exchange: Exchange) -> None:
-        problems = await asyncio.to_thread(
+        look = partial(
             self._health_of_store.problems,
             recovered=self.state.ready,
             stopping=self.state.stopping,
         )
+        loop = asyncio.get_running_loop()
+        problems = await loop.run_in_executor(self._health_thread, look)
         brief = bool(problems) and not await self._doors.knows(exchange)
         report = health.readiness(problems, brief=brief)
         await exchange.answer(200 if report.ready else 503, msgspec.json.encode(report))

@@ -22,6 +22,9 @@ NO_STORE = (b"cache-control", b"no-store")
 END_WITHIN_S = 1.0
 """How long the end of a stream waits for a client that does not read."""
 
+PIECE = 64 * 1024
+"""Larger answers are sent in pieces of this size: what was read of them needs no memory."""
+
 
 class ClientGone(Exception):
     """The client hung up before it was answered."""
@@ -93,11 +96,15 @@ class Exchange:
         content_type: bytes = JSON,
         headers: tuple[tuple[bytes, bytes], ...] = (),
     ) -> None:
-        """Answer in one piece, which nobody keeps a copy of unless the headers say so."""
+        """Answer at once, which nobody keeps a copy of unless the headers say so."""
         length = (b"content-length", str(len(body)).encode())
         kept = () if any(name == b"cache-control" for name, _ in headers) else (NO_STORE,)
         await self._start(status, content_type, (*headers, *kept, length))
-        await self._send({"type": "http.response.body", "body": body})
+        for start in range(0, len(body) - PIECE, PIECE):
+            await self._send_part(body[start : start + PIECE])
+            await asyncio.sleep(0)  # compressing takes a while: others have their turn
+        rest = max(0, len(body) - 1) // PIECE * PIECE
+        await self._send({"type": "http.response.body", "body": body[rest:]})
 
     async def stream(
         self,
@@ -143,8 +150,12 @@ class Exchange:
 
     async def _send_parts(self, parts: AsyncIterator[bytes]) -> None:
         async for part in parts:
-            await self._send({"type": "http.response.body", "body": part, "more_body": True})
+            await self._send_part(part)
         await self._send({"type": "http.response.body", "body": b""})
+
+    async def _send_part(self, part: bytes) -> None:
+        """Send a piece, once the client has read enough of those before."""
+        await self._send({"type": "http.response.body", "body": part, "more_body": True})
 
     async def _until_gone(self) -> None:
         """Nothing fails when one sends to a client that has left: it has to be noticed here."""

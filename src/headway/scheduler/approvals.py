@@ -1,6 +1,6 @@
 """A person's word on a job that waits for it."""
 
-from headway.domain import errors, events, plain_json, states
+from headway.domain import errors, events, requests, states
 from headway.domain.jobs import Approval, WaitReason
 from headway.scheduler import settle
 from headway.scheduler.endings import Ended
@@ -20,7 +20,7 @@ def approve(
     reason: str | None = None,
 ) -> int:
     """A person agrees: the gate is open; answers the job's number."""
-    plain_json.refuse_nonsense(reason, "reason")
+    requests.check_reason(reason)
     record = _pending(tx, reference)
     tx.do("set_approval", number=record.number, approval=Approval.APPROVED)
     chronicle = Chronicle(tx)
@@ -39,7 +39,7 @@ def reject(
     reason: str | None = None,
 ) -> int:
     """A person refuses: the job ends there and then; answers its number."""
-    plain_json.refuse_nonsense(reason, "reason")
+    requests.check_reason(reason)
     record = _pending(tx, reference)
     tx.do("set_approval", number=record.number, approval=Approval.REJECTED)
     chronicle = Chronicle(tx)

@@ -1,6 +1,6 @@
 """Cancelling: what waits ends at once, what runs is asked to end."""
 
-from headway.domain import errors, events, plain_json, states
+from headway.domain import errors, events, requests, states
 from headway.domain.jobs import Job, WaitReason
 from headway.scheduler import settle
 from headway.scheduler.endings import Ended
@@ -21,7 +21,7 @@ def cancel(
     force: bool = False,
 ) -> int:
     """Cancel a job; answers its number. Without force a running job's run keeps its outcome."""
-    plain_json.refuse_nonsense(reason, "reason")
+    requests.check_reason(reason)
     record = jobs.read_one(tx, reference)
     if record.status in states.TERMINAL:
         raise errors.NotActive(record.job_id)

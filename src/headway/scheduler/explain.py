@@ -12,12 +12,12 @@ from headway.domain.states import JobStatus
 from headway.scheduler import lane_gates
 from headway.scheduler.known_workers import known_workers
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.views import view, views
+from headway.scheduler.views import page, view, views
 from headway.scheduler.why import why
 from headway.storage import codec, reservations
 from headway.storage.transaction import Transaction
 
-__all__ = ["known_workers", "queue_status", "status", "view", "views", "why"]
+__all__ = ["known_workers", "page", "queue_status", "status", "view", "views", "why"]
 
 RECOVERY = "recovery"
 """The fact that keeps what the last recovery found."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import errors, events, graph, plain_json, requests, states
+from headway.domain import errors, events, graph, requests, states
 from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import Group, GroupMode
 from headway.domain.jobs import After, Policy, Terms, WaitReason
@@ -49,7 +49,7 @@ def cancel(
     force: bool = False,
 ) -> Group:
     """Cancel every member that has not ended: at once while it waits, by request while it runs."""
-    plain_json.refuse_nonsense(reason, "reason")
+    requests.check_reason(reason)
     group_id = groups.find(tx, group_id).group_id
     members = jobs.read(tx, groups.job_numbers(tx, group_id))
     active = [record for record in members if record.status in states.ACTIVE]

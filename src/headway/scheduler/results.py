@@ -17,9 +17,9 @@ def result(tx: Transaction, reference: str | int) -> JobResult:
         status = last.status if retry is None else asked.status.lower()
         raise errors.NotFinished(asked.job_id, status, retry)
     run_ids = [row["run_id"] for row in tx.rows("runs_of_chain", numbers=records.listed(links))]
-    found = runs.views(tx, run_ids)
+    found = runs.views(tx, run_ids, largest=0)
     own = [run for run in found if run.job_id == last.job_id and run.generation == last.generation]
-    final = own[-1] if own else None
+    final = runs.view(tx, own[-1].run_id) if own else None
     return JobResult(
         job_id=asked.job_id,
         status=last.status,

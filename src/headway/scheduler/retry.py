@@ -56,7 +56,7 @@ def retry_run(
 
 
 def _failed_run(tx: Transaction, run_id: str) -> Row:
-    rows = tx.rows("run_views", run_ids=records.listed([run_id]))
+    rows = tx.rows("run_views", run_ids=records.listed([run_id]), largest=0)
     if not rows:
         raise errors.NotFound("run", run_id)
     if rows[0]["status"] != RunStatus.FAILED:

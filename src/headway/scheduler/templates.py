@@ -40,14 +40,6 @@ def get(tx: Transaction, name: str) -> Template:
     return template
 
 
-def page(
-    tx: Transaction, *, status: TemplateStatus | None, before: str | None, count: int
-) -> list[Template]:
-    """Templates, newest first."""
-    rows = tx.rows("templates", status=status, before=before, count=count)
-    return [msgspec.json.decode(row["body"], type=Template) for row in rows]
-
-
 def change(
     scheduler: Scheduler, tx: Transaction, name: str, patch: TemplatePatch, *, by_admin: bool
 ) -> Template:

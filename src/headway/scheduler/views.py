@@ -15,21 +15,34 @@ from headway.scheduler import admit, lane_waits, unsettled
 from headway.scheduler.facts import gather
 from headway.scheduler.lane_gates import LaneGates
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, limits, records, reservations
-from headway.storage.transaction import Transaction
+from headway.storage import jobs, limits, records, reservations, slices
+from headway.storage.slices import Slice
+from headway.storage.transaction import Row, Transaction
 
 FURTHEST_PLACE = 10_000
 """Places behind this one are not counted."""
 
 
 def view(scheduler: Scheduler, tx: Transaction, reference: str | int) -> Job:
-    """One job as it is shown, by number or id."""
-    return views(scheduler, tx, [jobs.find_number(tx, reference)])[0]
+    """One job as it is shown, by number or id, with all its params."""
+    return views(scheduler, tx, [jobs.find_number(tx, reference)], None)[0]
 
 
-def views(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> list[Job]:
-    """Some jobs as they are shown, in the order asked for, with what is not stored."""
-    found = jobs.views(tx, numbers)
+def page(scheduler: Scheduler, tx: Transaction, rows: Sequence[Row], count: int) -> Slice[Job]:
+    """Up to so many jobs as they are shown, of rows with their numbers and sizes."""
+    return slices.read(
+        rows, count, lambda some: views(scheduler, tx, [row["number"] for row in some])
+    )
+
+
+def views(
+    scheduler: Scheduler,
+    tx: Transaction,
+    numbers: Sequence[int],
+    largest: int | None = slices.LARGEST_LISTED,
+) -> list[Job]:
+    """Some jobs as they are listed, in the order asked for, with what is not stored."""
+    found = jobs.views(tx, numbers, largest)
     waiting = [job.number for job in found if job.status in states.WAITING]
     places = places_in_queue(tx, waiting) if waiting else {}
     return _as_they_stand(scheduler, tx, found, places)

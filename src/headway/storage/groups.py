@@ -1,13 +1,18 @@
 """Groups as they are kept."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from headway.domain import errors, groups, moments
 from headway.domain.groups import Group, GroupMode, Member, OnFailure
-from headway.storage import jobs, records
+from headway.storage import jobs, records, slices
 from headway.storage.jobs import ChainEnd
+from headway.storage.slices import Slice
 from headway.storage.transaction import Row, Transaction
+
+BYTES_A_MEMBER = 100
+"""About as much does a member take in a list of groups."""
 
 
 def insert(
@@ -32,9 +37,13 @@ def find(tx: Transaction, name: str) -> Group:
     return _views(tx, [row])[0]
 
 
-def page(tx: Transaction, *, before: str | None, count: int) -> list[Group]:
+def page(tx: Transaction, *, before: str | None, count: int) -> Slice[Group]:
     """Groups, newest first."""
-    return _views(tx, tx.rows("groups", before=before, count=count))
+    rows = tx.rows("groups", before=before, count=count + 1)
+    ids = records.listed(row["group_id"] for row in rows)
+    jobs_of = {row["group_id"]: row["jobs"] for row in tx.rows("sizes_of_groups", group_ids=ids)}
+    sized = [{**row, "size": jobs_of.get(row["group_id"], 0) * BYTES_A_MEMBER} for row in rows]
+    return slices.read(sized, count, partial(_views, tx))
 
 
 def job_numbers(tx: Transaction, group_id: str) -> list[int]:

@@ -1,5 +1,6 @@
 """Lists of jobs: their filters are put together here, and nowhere else."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -7,7 +8,7 @@ import msgspec
 
 from headway.domain import moments, states
 from headway.domain.states import JobStatus
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import Row, Transaction
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,9 +26,15 @@ class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 def numbers(tx: Transaction, wanted: JobFilter, limit: int) -> list[int]:
     """The numbers of the matching jobs, newest first."""
+    return [row["number"] for row in rows(tx, wanted, limit)]
+
+
+def rows(tx: Transaction, wanted: JobFilter, limit: int) -> Sequence[Row]:
+    """The numbers of the matching jobs, newest first, with the sizes of what they say."""
     where, params = _conditions(wanted)
-    sql = f"SELECT j.number FROM jobs j{where} ORDER BY j.number DESC LIMIT :limit"
-    return [row["number"] for row in tx.select(sql, {**params, "limit": limit})]
+    columns = "j.number, length(j.terms) AS size"
+    sql = f"SELECT {columns} FROM jobs j{where} ORDER BY j.number DESC LIMIT :limit"
+    return tx.select(sql, {**params, "limit": limit})
 
 
 def _conditions(wanted: JobFilter) -> tuple[str, dict[str, Any]]:

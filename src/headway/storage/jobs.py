@@ -153,11 +153,11 @@ def read_one(tx: Transaction, reference: str | int) -> JobRecord:
     return read(tx, [find_number(tx, reference)])[0]
 
 
-def views(tx: Transaction, numbers: Sequence[int]) -> list[Job]:
-    """Some jobs as they are shown, in the order asked for."""
+def views(tx: Transaction, numbers: Sequence[int], largest: int | None = None) -> list[Job]:
+    """Some jobs as they are shown, in the order asked for; params that are larger are left out."""
     if not numbers:
         return []
-    rows = tx.rows("job_views", numbers=records.listed(numbers))
+    rows = tx.rows("job_views", numbers=records.listed(numbers), largest=largest)
     found = {row["number"]: row for row in rows}
     waiting = [
         row["number"] for row in rows if row["open_deps"] and row["status"] == "WAITING_ON_DEPS"
@@ -196,6 +196,7 @@ _NOT_YET: dict[str, Any] = dict.fromkeys(
             "retried_by_id",
             "error",
             "live_progress",
+            "params_size",
             "cancel",
             "worker_id",
             "claim_expires_at",
@@ -216,7 +217,8 @@ def _view(row: Row, waits_on: int | None) -> Job:
         number=row["number"],
         job_type=row["job_type"],
         queue=row["queue"],
-        params={} if row["params"] == "{}" else codec.load(row["params"]),
+        params={} if row["params"] in (None, "{}") else codec.load(row["params"]),
+        omitted=records.omitted(params=row["params_size"]),
         priority=row["priority"],
         position=row["position"],
         status=JobStatus(row["status"]),

@@ -123,6 +123,11 @@ def lane(row: Row) -> Lane:
     )
 
 
+def omitted(**sizes: int | None) -> dict[str, int] | msgspec.UnsetType:
+    """The fields that were too large to be listed, with their sizes, if there are any."""
+    return {name: size for name, size in sizes.items() if size is not None} or msgspec.UNSET
+
+
 def words(text: str) -> tuple[str, ...]:
     """A stored list of words."""
     return () if text == "[]" else tuple(codec.load(text))

@@ -1,23 +1,26 @@
 """Lists of runs."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from headway.domain.runs import Run, RunStatus
-from headway.storage import runs
-from headway.storage.transaction import Transaction
+from headway.storage import runs, slices
+from headway.storage.slices import Slice
+from headway.storage.transaction import Row, Transaction
 
 
 def page(
     tx: Transaction,
     *,
-    statuses: tuple[RunStatus | None, ...],
+    statuses: tuple[RunStatus | None, ...] = (),
     number: int | None,
     before: str | None,
     count: int,
-) -> list[Run]:
+) -> Slice[Run]:
     """Runs, newest first; the status None stands for runs that go on."""
     terms: list[str] = []
-    params: dict[str, Any] = {"count": count}
+    params: dict[str, Any] = {"count": count + 1}
     if statuses:
         params |= {f"status_{place}": one for place, one in enumerate(statuses) if one}
         ended = [f"status = :{name}" for name in params if name.startswith("status_")]
@@ -30,5 +33,10 @@ def page(
         terms.append("run_id < :before")
         params["before"] = before
     where = f" WHERE {' AND '.join(terms)}" if terms else ""
-    sql = f"SELECT run_id FROM runs{where} ORDER BY run_id DESC LIMIT :count"
-    return runs.views(tx, [row["run_id"] for row in tx.select(sql, params)])
+    size = "coalesce(length(artifacts), 0) AS size"
+    sql = f"SELECT run_id, {size} FROM runs{where} ORDER BY run_id DESC LIMIT :count"
+    return slices.read(tx.select(sql, params), count, partial(_views, tx))
+
+
+def _views(tx: Transaction, rows: Sequence[Row]) -> list[Run]:
+    return runs.views(tx, [row["run_id"] for row in rows], slices.LARGEST_LISTED)

@@ -8,9 +8,10 @@ from headway.storage import codec, log_files, records
 from headway.storage.transaction import Row, Transaction
 
 
-def views(tx: Transaction, run_ids: Sequence[str]) -> list[Run]:
-    """Some runs as they are shown, in the order asked for."""
-    rows = {row["run_id"]: row for row in tx.rows("run_views", run_ids=records.listed(run_ids))}
+def views(tx: Transaction, run_ids: Sequence[str], largest: int | None = None) -> list[Run]:
+    """Some runs as they are shown, in the order asked for; what is larger is left out."""
+    found = tx.rows("run_views", run_ids=records.listed(run_ids), largest=largest)
+    rows = {row["run_id"]: row for row in found}
     return [_view(rows[run_id]) for run_id in run_ids if run_id in rows]
 
 
@@ -21,11 +22,6 @@ def view(tx: Transaction, run_id: str) -> Run:
     raise errors.NotFound("run", run_id)
 
 
-def of_job(tx: Transaction, number: int) -> list[Run]:
-    """A job's runs, newest first."""
-    return views(tx, [row["run_id"] for row in tx.rows("runs_of_job", number=number)])
-
-
 def _view(row: Row) -> Run:
     started, finished = row["started_at"], row["finished_at"]
     return Run(
@@ -34,7 +30,7 @@ def _view(row: Row) -> Run:
         attempt=row["attempt"],
         generation=row["generation"],
         status=RunStatus(row["status"]) if row["status"] else None,
-        params_snapshot=codec.load(row["params"]),
+        params_snapshot=codec.load(row["params"] or "{}"),
         template_id=row["template_id"],
         worker_id=row["worker_id"],
         lease_id=row["run_id"] if row["lease_state"] else None,
@@ -47,4 +43,7 @@ def _view(row: Row) -> Run:
         artifacts=records.words(row["artifacts"] or "[]"),
         stdout_path=f"{log_files.folder(row['run_id'])}/stdout.log",
         stderr_path=f"{log_files.folder(row['run_id'])}/stderr.log",
+        omitted=records.omitted(
+            params_snapshot=row["params_size"], result=row["result_size"], error=row["error_size"]
+        ),
     )

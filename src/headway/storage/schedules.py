@@ -1,12 +1,15 @@
 """Schedules and their fires as they are kept."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
 from headway.domain import moments
 from headway.domain.schedules import Schedule
-from headway.storage import codec
+from headway.storage import codec, records, slices
+from headway.storage.slices import Slice
 from headway.storage.transaction import Row, Transaction
 
 
@@ -18,10 +21,15 @@ def find(tx: Transaction, name: str) -> Schedule | None:
 
 def page(
     tx: Transaction, *, template_id: str | None, before: str | None, count: int
-) -> list[Schedule]:
+) -> Slice[Schedule]:
     """Schedules, newest first."""
-    rows = tx.rows("schedules", template_id=template_id, before=before, count=count)
-    return [_schedule(row) for row in rows]
+    rows = tx.rows("schedules", template_id=template_id, before=before, count=count + 1)
+    return slices.read(rows, count, partial(_load, tx))
+
+
+def _load(tx: Transaction, rows: Sequence[Row]) -> list[Schedule]:
+    ids = records.listed(row["schedule_id"] for row in rows)
+    return [_schedule(row) for row in tx.rows("schedule_bodies", schedule_ids=ids)]
 
 
 def due(tx: Transaction, count: int) -> list[Schedule]:

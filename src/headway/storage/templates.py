@@ -1,16 +1,34 @@
 """Templates as they are kept."""
 
+from collections.abc import Sequence
+from functools import partial
+
 import msgspec
 
-from headway.domain.templates import Template
-from headway.storage import codec
-from headway.storage.transaction import Transaction
+from headway.domain.templates import Template, TemplateStatus
+from headway.storage import codec, records, slices
+from headway.storage.slices import Slice
+from headway.storage.transaction import Row, Transaction
 
 
 def find(tx: Transaction, name: str) -> Template | None:
     """A template by id or name."""
     row = tx.row("template_by_id_or_name", name=name)
     return msgspec.json.decode(row["body"], type=Template) if row else None
+
+
+def page(
+    tx: Transaction, *, status: TemplateStatus | None, before: str | None, count: int
+) -> Slice[Template]:
+    """Templates, newest first."""
+    rows = tx.rows("templates", status=status, before=before, count=count + 1)
+    return slices.read(rows, count, partial(_load, tx))
+
+
+def _load(tx: Transaction, rows: Sequence[Row]) -> list[Template]:
+    ids = records.listed(row["template_id"] for row in rows)
+    found = tx.rows("template_bodies", template_ids=ids)
+    return [msgspec.json.decode(row["body"], type=Template) for row in found]
 
 
 def insert(tx: Transaction, template: Template) -> None:

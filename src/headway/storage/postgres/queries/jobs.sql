@@ -73,8 +73,10 @@ SELECT number, job_id, chain FROM jobs WHERE job_id = ANY (CAST(:job_ids AS text
 SELECT {jobs} FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[])) ORDER BY number;
 
 -- name: job_views
--- Everything that is shown, for some jobs.
-SELECT j.{jobs}, l.queue, l.job_type, l.cost_units, l.requires, l.limits, p.body AS params,
+-- Everything that is shown, for some jobs; of params that are larger, only their size.
+SELECT j.{jobs}, l.queue, l.job_type, l.cost_units, l.requires, l.limits,
+    CASE WHEN octet_length(p.body) > CAST(:largest AS bigint) THEN NULL ELSE p.body END AS params,
+    CASE WHEN octet_length(p.body) > CAST(:largest AS bigint) THEN octet_length(p.body) END AS params_size,
     (SELECT job_id FROM jobs WHERE number = abs(j.chain)) AS chain_id,
     (SELECT job_id FROM jobs WHERE number = j.retry_of) AS retry_of_id,
     CASE WHEN j.status IN ('FAILED', 'TIMEOUT') THEN (SELECT job_id FROM jobs

@@ -21,14 +21,17 @@ INSERT INTO runs (run_id, job_number, attempt, generation, status, payload_id, w
 VALUES (:run_id, :number, :attempt, :generation, :run_status, :payload_id, :worker_id, :started_at, :finished_at, :error);
 
 -- name: run_views
--- Everything that is shown, for some runs.
-SELECT r.{runs}, p.body AS params, j.job_id, j.template_id
+-- Everything that is shown, for some runs; of what is larger, only the size.
+SELECT r.run_id, r.job_number, r.payload_id, r.attempt, r.generation, r.status, r.worker_id, r.lease_state,
+    r.started_at, r.finished_at, r.exit_code, r.artifacts, j.job_id, j.template_id,
+    CASE WHEN octet_length(p.body) > CAST(:largest AS bigint) THEN NULL ELSE p.body END AS params,
+    CASE WHEN octet_length(p.body) > CAST(:largest AS bigint) THEN octet_length(p.body) END AS params_size,
+    CASE WHEN octet_length(r.result) > CAST(:largest AS bigint) THEN NULL ELSE r.result END AS result,
+    CASE WHEN octet_length(r.result) > CAST(:largest AS bigint) THEN octet_length(r.result) END AS result_size,
+    CASE WHEN octet_length(r.error) > CAST(:largest AS bigint) THEN NULL ELSE r.error END AS error,
+    CASE WHEN octet_length(r.error) > CAST(:largest AS bigint) THEN octet_length(r.error) END AS error_size
 FROM runs r JOIN payloads p USING (payload_id) JOIN jobs j ON j.number = r.job_number
 WHERE r.run_id = ANY (CAST(:run_ids AS text[]));
-
--- name: runs_of_job
--- A job's runs, newest first.
-SELECT run_id FROM runs WHERE job_number = :number ORDER BY run_id DESC;
 
 -- name: runs_of_chain
 -- The runs of all links of a chain, oldest first.

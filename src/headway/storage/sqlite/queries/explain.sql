@@ -15,8 +15,8 @@ AND number <> :except
 ORDER BY priority DESC, position, number LIMIT 1 OFFSET :skip;
 
 -- name: queue_after
--- A stretch of the queue in dispatch order, after a place.
-SELECT number FROM jobs
+-- A stretch of the queue in dispatch order, after a place, with the sizes of what the jobs say.
+SELECT number, length(terms) AS size FROM jobs
 WHERE phase = 0
 AND priority <= :priority AND (priority < :priority OR position > :position
     OR (position = :position AND number > :number))

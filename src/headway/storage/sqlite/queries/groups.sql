@@ -33,6 +33,10 @@ SELECT group_id, number, job_id, chain FROM jobs
 WHERE group_id IN (SELECT value FROM json_each(:group_ids)) AND retry_of IS NULL
 ORDER BY group_id, group_place, number;
 
+-- name: sizes_of_groups
+-- How many jobs each of some groups has.
+SELECT group_id, count(*) AS jobs FROM jobs WHERE group_id IN (SELECT value FROM json_each(:group_ids)) GROUP BY group_id;
+
 -- name: groups
 -- Groups, newest first. The letter g sorts after every id.
 SELECT {groups} FROM groups WHERE group_id < coalesce(:before, 'g') ORDER BY group_id DESC LIMIT :count;

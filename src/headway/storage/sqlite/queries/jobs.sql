@@ -73,8 +73,16 @@ SELECT number, job_id, chain FROM jobs WHERE job_id IN (SELECT value FROM json_e
 SELECT {jobs} FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers)) ORDER BY number;
 
 -- name: job_views
--- Everything that is shown, for some jobs.
-SELECT j.{jobs}, l.queue, l.job_type, l.cost_units, l.requires, l.limits, p.body AS params,
+-- Everything that is shown, for some jobs; of params that are larger, only their size. Each look at a
+-- large value reads all of it, so its size is looked up once.
+WITH sizes AS MATERIALIZED (
+    SELECT payload_id, length(CAST(body AS BLOB)) AS size FROM payloads
+    WHERE :largest IS NOT NULL
+    AND payload_id IN (SELECT payload_id FROM jobs WHERE number IN (SELECT value FROM json_each(:numbers)))
+)
+SELECT j.{jobs}, l.queue, l.job_type, l.cost_units, l.requires, l.limits,
+    CASE WHEN s.size > :largest THEN NULL ELSE p.body END AS params,
+    CASE WHEN s.size > :largest THEN s.size END AS params_size,
     (SELECT job_id FROM jobs WHERE number = abs(j.chain)) AS chain_id,
     (SELECT job_id FROM jobs WHERE number = j.retry_of) AS retry_of_id,
     CASE WHEN j.status IN ('FAILED', 'TIMEOUT') THEN (SELECT job_id FROM jobs
@@ -84,7 +92,7 @@ SELECT j.{jobs}, l.queue, l.job_type, l.cost_units, l.requires, l.limits, p.body
         (SELECT substr(error, 1, 300) FROM runs WHERE run_id = j.run_id)
     END AS error,
     (SELECT progress FROM leases WHERE job_number = j.number) AS live_progress
-FROM jobs j JOIN lanes l USING (lane_id) JOIN payloads p USING (payload_id)
+FROM jobs j JOIN lanes l USING (lane_id) JOIN payloads p USING (payload_id) LEFT JOIN sizes s USING (payload_id)
 WHERE j.number IN (SELECT value FROM json_each(:numbers));
 
 -- name: jobs_by_idempotency_key

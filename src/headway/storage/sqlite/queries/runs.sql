@@ -21,14 +21,24 @@ INSERT INTO runs (run_id, job_number, attempt, generation, status, payload_id, w
 VALUES (:run_id, :number, :attempt, :generation, :run_status, :payload_id, :worker_id, :started_at, :finished_at, :error);
 
 -- name: run_views
--- Everything that is shown, for some runs.
-SELECT r.{runs}, p.body AS params, j.job_id, j.template_id
-FROM runs r JOIN payloads p USING (payload_id) JOIN jobs j ON j.number = r.job_number
+-- Everything that is shown, for some runs; of what is larger, only the size. Each look at a large value
+-- reads all of it, so its size is looked up once.
+WITH sizes AS MATERIALIZED (
+    SELECT run_id, length(CAST(p.body AS BLOB)) AS params, length(CAST(result AS BLOB)) AS result,
+        length(CAST(error AS BLOB)) AS error
+    FROM runs JOIN payloads p USING (payload_id)
+    WHERE :largest IS NOT NULL AND run_id IN (SELECT value FROM json_each(:run_ids))
+)
+SELECT r.run_id, r.job_number, r.payload_id, r.attempt, r.generation, r.status, r.worker_id, r.lease_state,
+    r.started_at, r.finished_at, r.exit_code, r.artifacts, j.job_id, j.template_id,
+    CASE WHEN s.params > :largest THEN NULL ELSE p.body END AS params,
+    CASE WHEN s.params > :largest THEN s.params END AS params_size,
+    CASE WHEN s.result > :largest THEN NULL ELSE r.result END AS result,
+    CASE WHEN s.result > :largest THEN s.result END AS result_size,
+    CASE WHEN s.error > :largest THEN NULL ELSE r.error END AS error,
+    CASE WHEN s.error > :largest THEN s.error END AS error_size
+FROM runs r JOIN payloads p USING (payload_id) JOIN jobs j ON j.number = r.job_number LEFT JOIN sizes s USING (run_id)
 WHERE r.run_id IN (SELECT value FROM json_each(:run_ids));
-
--- name: runs_of_job
--- A job's runs, newest first.
-SELECT run_id FROM runs WHERE job_number = :number ORDER BY run_id DESC;
 
 -- name: runs_of_chain
 -- The runs of all links of a chain, oldest first.

@@ -32,10 +32,14 @@ ON CONFLICT DO NOTHING;
 UPDATE fires SET job_number = :job_number WHERE schedule_id = :schedule_id AND fire_time = :fire_time;
 
 -- name: schedules
--- Schedules, newest first, perhaps of one template. The letter g sorts after every id.
-SELECT body FROM schedules
+-- Schedules, newest first, perhaps of one template, with their sizes. The letter g sorts after every id.
+SELECT schedule_id, length(body) AS size FROM schedules
 WHERE schedule_id < coalesce(:before, 'g') AND template_id = coalesce(:template_id, template_id)
 ORDER BY schedule_id DESC LIMIT :count;
+
+-- name: schedule_bodies
+-- Some schedules, newest first.
+SELECT body FROM schedules WHERE schedule_id IN (SELECT value FROM json_each(:schedule_ids)) ORDER BY schedule_id DESC;
 
 -- name: schedules_ahead
 -- Schedules that have yet to fire, by id.
