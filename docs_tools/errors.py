@@ -4,9 +4,9 @@ from docs_tools.tables import WRITTEN_BY, table
 from headway.api.table import MethodNotAllowed
 from headway.domain import errors
 from headway.domain.errors import HeadwayError
-from headway.http.problems import InternalError
+from headway.http.problems import InternalError, RequestTimeout
 
-ELSEWHERE: list[type[HeadwayError]] = [MethodNotAllowed, InternalError]
+ELSEWHERE: list[type[HeadwayError]] = [MethodNotAllowed, RequestTimeout, InternalError]
 
 PAGE = """\
 # Errors

@@ -29,6 +29,7 @@ MEANING = {
     "probe_every_s": "how often to check for the files and branches that jobs wait for",
     "largest_body": "the maximum size of params and results, in bytes",
     "largest_batch": "the maximum size of a call that carries many jobs or results, in bytes",
+    "max_connections": "how many connections `serve` keeps open, if the system allows that many",
     "largest_output": "the maximum size of one run's output, in bytes; what is cut is marked",
     "disk_reserve": "output is not kept while fewer bytes than this are free on its disk",
     "limits": "sizes of limits, set at each start",

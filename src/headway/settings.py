@@ -23,6 +23,7 @@ with the folder, and to look at a queue must not run what is in there."""
 RANGES = {
     "port": (0, 65535),
     "slots": (1, 10_000),
+    "max_connections": (16, 100_000),
     "largest_output": (64 * 1024, 1 << 50),
     "disk_reserve": (0, 1 << 50),
 }
@@ -51,6 +52,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     probe_every_s: float = 1.0
     largest_body: int = 1024 * 1024
     largest_batch: int = 64 * 1024 * 1024
+    max_connections: int = 1000
     largest_output: int = 256 * 1024 * 1024
     disk_reserve: int = 256 * 1024 * 1024
     limits: dict[str, int] = msgspec.field(default_factory=dict)

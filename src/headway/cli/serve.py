@@ -86,6 +86,7 @@ def _serve(
         worker,
         grace_s=settings.grace_s,
         allowed_hosts=(*settings.allowed_hosts, settings.host),
+        max_connections=settings.max_connections,
     )
     http_server.recover(
         scheduler,

@@ -38,3 +38,10 @@ class InternalError(HeadwayError):
 
     def __init__(self) -> None:
         super().__init__("something went wrong in the server; its log has the details")
+
+
+class RequestTimeout(HeadwayError):
+    """The request did not come in time."""
+
+    code = "request_timeout"
+    http_status = 408

@@ -13,7 +13,9 @@ import uvicorn
 from starlette.middleware.gzip import GZipMiddleware
 
 from headway.domain import errors
+from headway.http import connections
 from headway.http.application import Application, ServerState
+from headway.http.connections import Connection, Connections
 from headway.http.dashboard import Codes
 from headway.scheduler import recovery
 from headway.scheduler.deliver import Courier
@@ -41,10 +43,12 @@ class Server:
         *,
         grace_s: float,
         allowed_hosts: tuple[str, ...],
+        max_connections: int,
     ) -> None:
         self._scheduler = scheduler
         self._worker = worker
         self._grace_s = grace_s
+        self._max_connections = max_connections
         self._state = ServerState()
         self._codes = Codes(scheduler)
         self._timekeeper = Timekeeper(scheduler)
@@ -79,12 +83,12 @@ class Server:
             timeout_graceful_shutdown=2,
             lifespan="on",
         )
-        server = _Uvicorn(config)
+        server = _Uvicorn(config, listening, connections.most_allowed(self._max_connections))
         loop = asyncio.get_running_loop()
         asked = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal, asked)
-        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        serving = asyncio.create_task(server.serve())
         waiting = asyncio.create_task(asked.wait())
         started()
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -115,7 +119,28 @@ class Server:
 
 
 class _Uvicorn(uvicorn.Server):
-    """Uvicorn without its own signal handling."""
+    """Uvicorn without its own handling of signals, and with our own of connections."""
+
+    def __init__(self, config: uvicorn.Config, listening: socket.socket, most: int) -> None:
+        super().__init__(config)
+        self._listening = listening
+        self._most = most
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to take connections in."""
+        await self.lifespan.startup()
+        accepting = Connections(self._listening, self._most, self._connection)
+        accepting.start()
+        self.servers = [accepting]  # type: ignore[list-item]  # what uvicorn calls of it is there
+        self.started = True
+
+    def _connection(self, accepting: Connections) -> Connection:
+        return Connection(
+            accepting,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
