@@ -152,7 +152,7 @@ CREATE TABLE runs (
     error       TEXT,
     result      TEXT,
     artifacts   TEXT,
-    report_hash TEXT,
+    report_hash TEXT, output_at TEXT,
     CONSTRAINT ended_exactly_if_finished_at CHECK ((status IS NULL) = (finished_at IS NULL))
 ) WITHOUT ROWID;
 
@@ -278,7 +278,7 @@ CREATE TABLE workers (
     slots           INTEGER NOT NULL,
     first_seen      INTEGER NOT NULL,
     last_seen       INTEGER NOT NULL
-, left_at INTEGER, draining_since INTEGER) WITHOUT ROWID;
+, left_at INTEGER, draining_since INTEGER, data_id TEXT, data TEXT, url TEXT) WITHOUT ROWID;
 
 CREATE TABLE templates (
     template_id TEXT PRIMARY KEY,

@@ -26,7 +26,7 @@ from headway.scheduler import submit
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
-from headway.storage import private_files
+from headway.storage import data_id, private_files
 from headway.storage.log_parts import OutputBound
 from headway.storage.store import Clock, Database, Store
 from headway.storage.transaction import Borrowed, Transaction
@@ -141,6 +141,7 @@ def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) 
         clock=store.database.clock,
         workspace=Workspace(Path(settings.workspace).resolve(), found.checks),
         data=settings.data_dir.resolve(),
+        data_id=data_id.read(settings.data_dir),
         rules=Rules(
             lease_ttl_s=settings.lease_ttl_s,
             claim_ttl_s=settings.claim_ttl_s,

@@ -9,9 +9,9 @@ from pathlib import Path
 from headway.clock import SystemClock
 from headway.domain import ids
 from headway.domain.handlers import Handler
-from headway.domain.workers import Abilities, served_types
+from headway.domain.workers import Abilities, DataHome, served_types
 from headway.settings import Settings
-from headway.storage import log_files
+from headway.storage import data_id, log_files
 from headway.storage.log_parts import OutputBound
 from headway.storage.transaction import Row
 from headway.worker import process_groups
@@ -52,6 +52,7 @@ def registration(
     *,
     prefix: str,
     every_queue: bool,
+    home: DataHome | None = None,
 ) -> Registration:
     """Who this process is, as a worker."""
     me = process_groups.identify(os.getpid())
@@ -67,7 +68,13 @@ def registration(
             capabilities=settings.capabilities,
         ),
         slots=settings.slots,
+        home=home,
     )
+
+
+def home(data: Path, url: str | None = None) -> DataHome:
+    """The data directory of a process that keeps the output of its runs there."""
+    return DataHome(data_id=data_id.ensure(data), data=str(data.resolve()), url=url)
 
 
 def is_alive(row: Row) -> bool:

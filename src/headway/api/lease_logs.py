@@ -1,5 +1,7 @@
 """Operations of workers that send the output of their runs."""
 
+from functools import partial
+
 from headway.api import access
 from headway.api.lease_shapes import (
     ItemAnswer,
@@ -16,7 +18,7 @@ from headway.domain.tokens import Role
 from headway.scheduler import leases
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import log_files
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import Manner, Transaction
 
 LARGEST_PIECE = 256 * 1024
 
@@ -34,6 +36,7 @@ def send_log(call: Call[LogBody, Nothing]) -> LogAnswer:
     refusals = _refusals(call, body.worker_id, [piece])
     if piece.lease_id in refusals:
         raise refusals[piece.lease_id]
+    _note_move(call.scheduler, [piece])
     return LogAnswer(size=_write(call.scheduler, piece))
 
 
@@ -45,6 +48,7 @@ def send_logs(call: Call[LogPieces, Nothing]) -> ItemAnswers:
     for piece in pieces:
         _check(piece)
     refusals = _refusals(call, call.body.worker_id, pieces)
+    _note_move(call.scheduler, [one for one in pieces if one.lease_id not in refusals])
     return ItemAnswers(
         items=[
             refused(piece.lease_id, refusals[piece.lease_id])
@@ -72,6 +76,29 @@ def _refusals(
         return leases.refusals(tx, worker_id, {piece.lease_id for piece in pieces})
 
     return call.scheduler.store.read(work)
+
+
+def _note_move(scheduler: Scheduler, pieces: list[LogItem]) -> None:
+    """A worker that has gone over to this server sends its output here, from the beginning."""
+    first = {piece.lease_id for piece in pieces if piece.offset == 0}
+    if scheduler.data_id is None or not first:
+        return
+    came = scheduler.store.read(
+        lambda tx: [one for one in first if _home(tx, one) != scheduler.data_id]
+    )
+    for run_id in came:
+        scheduler.store.write(
+            partial(_move, run_id=run_id, data_id=scheduler.data_id), Manner.BESIDE
+        )
+
+
+def _home(tx: Transaction, run_id: str) -> str | None:
+    row = tx.row("output_home", run_id=run_id)
+    return row["output_at"] if row else None
+
+
+def _move(tx: Transaction, run_id: str, data_id: str) -> None:
+    tx.do("move_output", run_id=run_id, data_id=data_id)
 
 
 def _answer(scheduler: Scheduler, piece: LogItem) -> ItemAnswer:

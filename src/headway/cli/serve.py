@@ -60,10 +60,14 @@ def serve(settings: Settings, *, json: bool = False) -> None:
 def _serve(
     settings: Settings, scheduler: Scheduler, listening: Any, prepares: dict[str, Any], json: bool
 ) -> None:
+    port = listening.getsockname()[1]
+    shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+    url = f"http://{shown}:{port}"
+    home = worker_wiring.home(settings.data_dir, url)
     me = worker_wiring.registration(
-        settings, list(scheduler.handlers), prefix="server", every_queue=True
+        settings, list(scheduler.handlers), prefix="server", every_queue=True, home=home
     )
-    scheduler = dataclasses.replace(scheduler, server=me.worker_id)
+    scheduler = dataclasses.replace(scheduler, server=me.worker_id, data_id=home.data_id)
     transport = LocalTransport(scheduler, me)
     executors = worker_wiring.executors(
         scheduler.handlers,
@@ -93,9 +97,6 @@ def _serve(
         worker_wiring.is_alive,
         lambda run_ids: worker_wiring.end_orphans(scheduler.data, run_ids),
     )
-    port = listening.getsockname()[1]
-    shown = f"[{settings.host}]" if ":" in settings.host else settings.host
-    url = f"http://{shown}:{port}"
     server_file = ServerFile(settings.data_dir)
     other = server_file.claim(url, elsewhere=settings.keeps_jobs_elsewhere)
     try:

@@ -31,6 +31,14 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
 
+class DataHome(msgspec.Struct, frozen=True, kw_only=True):
+    """The data directory of a process that runs jobs, and its server's address, if it is one."""
+
+    data_id: str
+    data: str
+    url: str | None = None
+
+
 class Worker(msgspec.Struct, frozen=True, kw_only=True):
     """A worker as it is shown, with what it holds; one that is gone never comes back.
 

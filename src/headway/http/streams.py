@@ -14,6 +14,9 @@ from headway.domain import events as kinds
 from headway.domain.events import Event
 from headway.http.exchange import TEXT, Exchange
 from headway.http.open_requests import Ended
+from headway.http.relays import ASKED, Relay
+from headway.scheduler import outputs
+from headway.scheduler.outputs import Elsewhere
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import events, jobs, log_files, runs
 from headway.storage.events import Follower
@@ -93,14 +96,30 @@ class Streams:
         _, kind, name, _, stream = table.steps(exchange.path)
         find = _run_id if kind == "job-runs" else _run_id_of_job
         run_id = await self._read(lambda tx: find(tx, name))
-        path = log_files.path(self._scheduler.data / log_files.folder(run_id), stream)
         follow, tail = _read_query(exchange.query())
+        found = await self._read(lambda tx: outputs.elsewhere(self._scheduler, tx, run_id))
+        if found is not None:
+            return await self._hand_on(exchange, ended, found, stream)
+        path = log_files.path(self._scheduler.data / log_files.folder(run_id), stream)
         if not follow and tail is not None:
             return await exchange.answer(
                 200, await asyncio.to_thread(log_files.read_tail, path, tail), TEXT
             )
         await exchange.stream(TEXT, self._log_parts(path, run_id, follow, tail), ended)
         return None
+
+    async def _hand_on(
+        self, exchange: Exchange, ended: Ended, found: Elsewhere, stream: str
+    ) -> None:
+        """Output that is in another data directory comes from a server there."""
+        if exchange.header(ASKED) is not None:  # a server asks, and would be asked in turn
+            raise found.unreachable("this server does not have it")
+        relay = Relay(self._closed)
+        try:
+            await relay.open(exchange, found, stream)
+            await exchange.stream(TEXT, relay.parts(), ended)
+        finally:
+            await relay.close()
 
     async def _log_parts(
         self, path: Path, run_id: str, follow: bool, tail: int | None

@@ -15,6 +15,12 @@ def known_workers(scheduler: Scheduler, tx: Transaction) -> list[Worker]:
     return workers.all_known(tx, silent, lambda row: _is_there(scheduler, row))
 
 
+def is_alive(scheduler: Scheduler, tx: Transaction, row: Row) -> bool:
+    """Whether a built-in worker has not left, is there, and was heard of lately."""
+    known = row["left_at"] is None and row["last_seen"] > silent_since(scheduler, tx)
+    return known and _is_there(scheduler, row)
+
+
 def silent_since(scheduler: Scheduler, tx: Transaction) -> int:
     """A worker that was not heard of since then is not alive."""
     return tx.now_ms - int(TTLS_UNTIL_GONE * scheduler.rules.lease_ttl_s * 1000)

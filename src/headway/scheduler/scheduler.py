@@ -44,6 +44,7 @@ class Scheduler:
     clock: Clock
     workspace: Workspace
     data: Path
+    data_id: str | None = None
     server: str | None = None
     chance: random.Random = field(default_factory=random.Random)
     rules: Rules = field(default_factory=Rules)

@@ -53,7 +53,12 @@ def start(
         worker_id=request.worker_id,
         started_at=tx.now_ms,
     )
-    tx.put("open_runs", numbers=numbers, ttl_ms=int(ttl_s * 1000))
+    tx.put(
+        "open_runs",
+        numbers=numbers,
+        ttl_ms=int(ttl_s * 1000),
+        output_at=scheduler.data_id,
+    )
     timeouts = [_timeout_s(one) for one in chosen]
     ends = _grant(tx, run_ids, timeouts, int(ttl_s * 1000))
     worker_id = request.worker_id

@@ -29,12 +29,13 @@ COLUMNS = {
     ),
     "runs": (
         "run_id, job_number, attempt, generation, status, payload_id, worker_id, lease_state, "
-        "ttl_ms, started_at, finished_at, exit_code, error, result, artifacts, report_hash"
+        "ttl_ms, started_at, finished_at, exit_code, error, result, artifacts, report_hash, "
+        "output_at"
     ),
     "tokens": ("token_id, name, role, digest, created_at, expires_at, revoked_at"),
     "webhooks": ("webhook_id, url, events, secret, created_at"),
     "workers": (
         "worker_id, token_id, host, pid, process_started, built_in, abilities, slots, "
-        "first_seen, last_seen, left_at, draining_since"
+        "first_seen, last_seen, left_at, draining_since, data_id, data, url"
     ),
 }

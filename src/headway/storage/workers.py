@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from headway.domain import moments
-from headway.domain.workers import Abilities, Worker
+from headway.domain.workers import Abilities, DataHome, Worker
 from headway.storage import codec
 from headway.storage.transaction import Row, Transaction
 
@@ -21,6 +21,7 @@ def see(
     abilities: Abilities,
     slots: int,
     token_id: str | None = None,
+    home: DataHome | None = None,
 ) -> None:
     """A worker says that it is there; a new one belongs to this token from then on."""
     tx.do(
@@ -34,6 +35,9 @@ def see(
         abilities=codec.dump(abilities),
         slots=slots,
         now=tx.now_ms,
+        data_id=home.data_id if home else None,
+        data=home.data if home else None,
+        url=home.url if home else None,
     )
 
 

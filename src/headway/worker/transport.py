@@ -11,7 +11,7 @@ import msgspec
 
 from headway.domain import errors
 from headway.domain.runs import Outcome
-from headway.domain.workers import Abilities
+from headway.domain.workers import Abilities, DataHome
 from headway.scheduler import cancel, claims, finish, leases, presence
 from headway.scheduler.dispatch import ClaimRequest
 from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
@@ -29,6 +29,7 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
     process_started: str
     abilities: Abilities
     slots: int
+    home: DataHome | None = None
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,6 +141,7 @@ class LocalTransport:
             built_in=True,
             abilities=me.abilities,
             slots=me.slots,
+            home=me.home,
         )
 
     def claim(

@@ -102,6 +102,8 @@ def _worker(session: "Session", number: int) -> Iterator[None]:
     if not session.is_local:
         yield
         return
+    import dataclasses
+
     from headway import worker_wiring
     from headway.client.transport import LocalTransport as ClientTransport
     from headway.scheduler import recovery
@@ -111,8 +113,9 @@ def _worker(session: "Session", number: int) -> Iterator[None]:
 
     transport = session.client.transport
     assert isinstance(transport, ClientTransport)
-    scheduler = transport.scheduler
-    me = worker_wiring.registration(session.settings, [], prefix="run", every_queue=True)
+    home = worker_wiring.home(session.settings.data_dir)
+    me = worker_wiring.registration(session.settings, [], prefix="run", every_queue=True, home=home)
+    scheduler = dataclasses.replace(transport.scheduler, data_id=home.data_id)
     executors = worker_wiring.executors(
         {}, 1, scheduler.workspace, scheduler.rules.largest_result, scheduler.output
     )

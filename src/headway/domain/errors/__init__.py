@@ -25,7 +25,7 @@ HeadwayError
 └── Unavailable        the scheduler cannot answer now          503, exit 1
     ├── ConnectionLost  DatabaseMoved  DatabaseDamaged  OrphanedLog
     ├── NetworkFileSystem  OpenedBeforeFork  OutdatedSchema  TokensUnreadable
-    └── Stopping  UntrustedServer  NeedsServer
+    └── Stopping  UntrustedServer  NeedsServer  OutputElsewhere
 
 Each class has a stable `code` that HTTP, the command line and the SDK share.
 """
@@ -88,6 +88,7 @@ from headway.domain.errors.refused import (
     NotClaimed,
     NotFinished,
     NotFound,
+    OutputElsewhere,
     Stopping,
     TokenRefused,
     TokensUnreadable,
@@ -145,6 +146,7 @@ __all__ = [
     "OrphanedLog",
     "OtherBand",
     "OutdatedSchema",
+    "OutputElsewhere",
     "OutsideWorkspace",
     "RewindRefused",
     "RunNotFailed",

@@ -146,6 +146,15 @@ class Stopping(Unavailable):
         super().__init__("the server is stopping")
 
 
+class OutputElsewhere(Unavailable):
+    """The output of the run is in the data directory of another server."""
+
+    code = "output_elsewhere"
+
+    def __init__(self, run_id: str, place: str, why: str) -> None:
+        super().__init__(f"the output of run {run_id} is on {place}: {why}")
+
+
 class UntrustedServer(Unavailable):
     """The server's certificate could not be verified."""
 

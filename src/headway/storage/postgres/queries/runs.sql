@@ -1,8 +1,16 @@
 -- name: open_runs
 -- Jobs that have just been started get their runs.
-INSERT INTO runs (run_id, job_number, attempt, generation, payload_id, worker_id, lease_state, ttl_ms, started_at)
-SELECT run_id, number, attempt, generation, payload_id, worker_id, 'ACTIVE', :ttl_ms, started_at
+INSERT INTO runs (run_id, job_number, attempt, generation, payload_id, worker_id, lease_state, ttl_ms, started_at, output_at)
+SELECT run_id, number, attempt, generation, payload_id, worker_id, 'ACTIVE', :ttl_ms, started_at, CAST(:output_at AS text)
 FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[]));
+
+-- name: output_home
+-- In which data directory the output of a run is; unknown for runs of earlier versions.
+SELECT output_at FROM runs WHERE run_id = :run_id;
+
+-- name: move_output
+-- From here on the output of a run goes to another data directory, all of it.
+UPDATE runs SET output_at = :data_id WHERE run_id = :run_id AND coalesce(output_at, '') <> :data_id;
 
 -- name: jobs_of_runs
 -- The jobs that these runs are of. With a join, PostgreSQL may read every run.

@@ -1,13 +1,19 @@
 -- name: see_worker
 -- A worker says that it is there; whose it is never changes. A new process is not drained any more.
-INSERT INTO workers (worker_id, token_id, host, pid, process_started, built_in, abilities, slots, first_seen, last_seen)
-VALUES (:worker_id, :token_id, :host, :pid, :process_started, :built_in, :abilities, :slots, :now, :now)
+INSERT INTO workers (worker_id, token_id, host, pid, process_started, built_in, abilities, slots, first_seen, last_seen,
+    data_id, data, url)
+VALUES (:worker_id, :token_id, :host, :pid, :process_started, :built_in, :abilities, :slots, :now, :now,
+    :data_id, :data, :url)
 ON CONFLICT (worker_id) DO UPDATE SET host = excluded.host, pid = excluded.pid,
     process_started = excluded.process_started, abilities = excluded.abilities, slots = excluded.slots,
     last_seen = excluded.last_seen, left_at = NULL,
     draining_since = CASE WHEN workers.left_at IS NULL AND workers.host = excluded.host
         AND workers.pid = excluded.pid AND workers.process_started = excluded.process_started
         THEN workers.draining_since END;
+
+-- name: servers_of_data
+-- The servers that have used a data directory, the newest first.
+SELECT {workers} FROM workers WHERE built_in = 1 AND data_id = :data_id ORDER BY last_seen DESC;
 
 -- name: owner_of_worker
 -- The token that used a worker first.
