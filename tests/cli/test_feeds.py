@@ -93,9 +93,10 @@ def test_the_next_slot_is_reserved_and_released(cli: Cli) -> None:
     assert f"headway reservations release {reservation}" in made.stderr
     assert "reserved by upkeep" in cli.error("reservations", "create", "other", code=4)
     assert cli.text("reservations", "list").splitlines()[1].endswith("  upkeep")
-    cli.call("submit", "story")
-    assert "reserved by upkeep" in cli.text("jobs", "list")
-    said = cli.text("reservations", "release", reservation)
-    assert said == "Reservation of upkeep: released\n"
+    said = cli.call("submit", "story")
+    assert said.stdout == "Job 1 queued: the next slot is reserved by upkeep\n"
+    assert said.stderr == "it starts when a server or a worker runs\n"
+    released = cli.text("reservations", "release", reservation)
+    assert released == "Reservation of upkeep: released\n"
     assert cli.json("reservations", "list")["items"][0]["state"] == "RELEASED"
     assert "there is no reservation" in cli.error("reservations", "release", "x", code=3)

@@ -20,6 +20,8 @@ def test_a_schedule_of_an_archived_template_is_said_to_make_no_jobs(cli: Cli) ->
     said = cli.call("templates", "archive", "nightly")
     assert said.stdout == "Archived template nightly\n"
     assert "schedule night makes no more jobs; to remove it: headway schedules" in said.stderr
+    shown = cli.text("schedules", "show", "night")
+    assert "\nstate         archived\nnext          never: its template is archived\n" in shown
     listed = cli.text("schedules", "list").splitlines()[1]
     assert "  archived  " in listed
     assert listed.endswith("never: its template is archived")

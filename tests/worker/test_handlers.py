@@ -237,3 +237,8 @@ def test_a_class_that_json_cannot_restore_is_refused_at_definition() -> None:
         Handler.of(returns)
     with pytest.raises(TypeError, match=r"'unclear': what it returns: .* is not supported"):
         Handler.of(unclear)
+
+
+def test_a_class_is_refused_at_definition() -> None:
+    with pytest.raises(TypeError, match="'Press' is a class, and its objects are no results"):
+        Handler.of(Press)

@@ -141,6 +141,11 @@ def _refuse_local(function: Function, name: str) -> None:
 
 
 def _refuse_method(function: Function, name: str, parameters: Sequence[inspect.Parameter]) -> None:
+    if inspect.isclass(function):
+        raise TypeError(
+            f"handler {name!r} is a class, and its objects are no results: "
+            "make it a plain function that returns what it made"
+        )
     if inspect.ismethod(function) or (parameters and parameters[0].name in ("self", "cls")):
         raise TypeError(
             f"handler {name!r} is a method, and a job has no object to call it on: "

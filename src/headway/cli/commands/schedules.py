@@ -280,23 +280,27 @@ def _when(schedule: "Schedule") -> str:
 
 
 def _sheet(session: "Session", schedule: "Schedule") -> None:
-    from headway.cli import words
+    from headway.cli import schedule_text, words
+    from headway.client import calls
+    from headway.domain.templates import TemplateStatus
 
-    session.show(
-        schedule,
-        lambda: session.screen.facts(
+    def render() -> None:
+        template = session.send(calls.get_template(schedule.template_id))
+        archived = {template.template_id} if template.status is TemplateStatus.ARCHIVED else set()
+        session.screen.facts(
             [
                 ("schedule", schedule.name or schedule.schedule_id),
                 ("when", _when(schedule)),
-                ("enabled", "yes" if schedule.enabled else "no"),
-                ("next", words.when(schedule.next_trigger_at)),
+                ("state", schedule_text.state(schedule, archived)),
+                ("next", schedule_text.next_fire(schedule, archived)),
                 ("last", words.when(schedule.last_triggered_at)),
                 ("params", words.params(schedule.params)),
                 ("priority", None if schedule.priority is None else str(schedule.priority)),
                 ("missed fires", schedule.catchup.value),
                 ("overlap", schedule.overlap.value),
-                ("template", session.template(schedule.template_id)),
+                ("template", template.name),
                 ("id", schedule.schedule_id),
             ]
-        ),
-    )
+        )
+
+    session.show(schedule, render)

@@ -184,15 +184,15 @@ def _say(session: "Session", job: "Job") -> None:
 
 def _say_if_stuck(session: "Session", job: "Job") -> None:
     """A job that nothing could start; without a server, a missing worker is what is expected."""
-    from headway.cli import advice
     from headway.client import calls
+    from headway.domain.answers import GateState
     from headway.domain.gates import Gate
 
     why = session.send(calls.why(job.number))
-    gate = advice.closed(why)
-    if why.startable or gate is None:
+    closed = {row.gate for row in why.gates if row.state is GateState.CLOSED}
+    if why.startable or not closed:
         return
-    if session.is_local and gate.gate is Gate.WORKER:
+    if session.is_local and Gate.WORKER in closed and Gate.LIMITS not in closed:
         session.screen.note("it starts when a server or a worker runs")
     else:
         session.screen.note(
