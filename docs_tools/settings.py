@@ -38,6 +38,7 @@ MEANING = {
     "log_format": "`text` or `json`",
     "webhook_targets": "`any` but link-local, or `public`: only addresses of the internet",
     "allow_readable_data": "`true`: use a data directory or SQLite file that other users can read",
+    "secret_params": "names of params that are shown as `***` below `admin`, as patterns",
     "allow_commands": "`false`: a server refuses commands (`commands_off`), a worker takes none",
 }
 
@@ -113,4 +114,6 @@ def _kind(hint: Any) -> str:
 
 
 def _default(value: Any) -> str:
+    if isinstance(value, tuple) and value:
+        return ", ".join(f"`{one}`" for one in value)
     return "-" if value in (None, (), msgspec.NODEFAULT) else f"`{value}`"

@@ -10,6 +10,7 @@ import msgspec
 
 from headway import project_folder
 from headway.domain import errors
+from headway.domain.secrets import SECRET_PARAMS
 
 FILE = project_folder.SETTINGS
 PREFIX = "HEADWAY_"
@@ -62,6 +63,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     allow_commands: bool = True
     webhook_targets: str = "any"
     allow_readable_data: bool = False
+    secret_params: tuple[str, ...] = SECRET_PARAMS
 
     @property
     def data_dir(self) -> Path:
@@ -218,5 +220,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "queues": _list,
     "capabilities": _list,
     "allowed_hosts": _list,
+    "secret_params": _list,
     "limits": _sizes,
 }

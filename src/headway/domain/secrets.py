@@ -1,7 +1,12 @@
-"""What is secret, by its name."""
+"""What is secret, by its name: variables of the environment, and params."""
 
+import fnmatch
 import re
 from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from headway.domain import errors
 
 _OURS = re.compile(r"HEADWAY_.*(TOKEN|SECRET|PASSWORD|KEY)")
 _POSTGRES = frozenset({"PGPASSWORD", "PGPASSFILE"})
@@ -18,3 +23,48 @@ def _is_secret_variable(name: str, value: str) -> bool:
     if name == "HEADWAY_DB":
         return not value.startswith("sqlite:")  # any other URL may hold a password
     return name in _POSTGRES or _OURS.fullmatch(name) is not None
+
+
+MASK = "***"
+"""What is shown in place of a secret."""
+
+SECRET_PARAMS = ("*password*", "*token*", "*secret*", "*api_key*")
+"""Names of params whose values are secret, as the shell writes patterns."""
+
+
+@cache
+def names(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Patterns for names as one expression, for which upper and lower case are the same."""
+    one_of = "|".join(fnmatch.translate(one) for one in patterns)
+    return re.compile(one_of or r"(?!)", re.IGNORECASE)
+
+
+def masked(params: Mapping[str, Any], secret: re.Pattern[str]) -> Mapping[str, Any]:
+    """Params with a mask for each secret, however deep it is; the same object if there is none."""
+    shown: Mapping[str, Any] = _masked(params, secret)
+    return shown
+
+
+def _masked(value: Any, secret: re.Pattern[str]) -> Any:
+    if isinstance(value, Mapping):
+        items = {
+            name: MASK if secret.match(name) else _masked(inner, secret)
+            for name, inner in value.items()
+        }
+        is_same = all(items[name] is inner for name, inner in value.items())
+        return value if is_same else items
+    if isinstance(value, list):
+        inner = [_masked(one, secret) if isinstance(one, dict | list) else one for one in value]
+        is_same = all(new is old for new, old in zip(inner, value, strict=True))
+        return value if is_same else inner
+    return value
+
+
+def check_not_masked(params: Mapping[str, Any], secret: re.Pattern[str]) -> None:
+    """Refuse a mask that was read and is sent back: a job would run with it as its secret."""
+    for name, value in params.items():
+        if value == MASK and secret.match(name):
+            raise errors.InvalidRequest(
+                f"params.{name}",
+                f"{MASK} only stands for a secret that is not shown; send the secret itself",
+            )

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from headway.api import pieces, table
+from headway.api import masking, pieces, table
 from headway.api.lease_shapes import ClaimBody
 from headway.api.operation import Operation
-from headway.domain import errors, versions
+from headway.domain import errors, secrets, versions
 from headway.domain.errors import HeadwayError
 from headway.domain.requests import DirectBody
 from headway.domain.tokens import Principal, Role
@@ -174,7 +174,7 @@ class Application:
             answer = await awaiting(answer)
         if operation.path == "/api/tokens/{id}":
             self._doors.forget()
-        await self._answer(exchange, operation, answer)
+        await self._answer(exchange, operation, answer, principal)
 
     def _limit(self, path: str) -> int:
         """The most bytes that a body may have for the operation at this path."""
@@ -182,11 +182,21 @@ class Application:
         one = max(rules.largest_params, rules.largest_result) + ROOM_FOR_THE_REST
         return max(rules.largest_batch, one) if path in BATCHES else SIZES.get(path, one)
 
-    async def _answer(self, exchange: Exchange, operation: Operation, answer: Any) -> None:
+    async def _answer(
+        self, exchange: Exchange, operation: Operation, answer: Any, principal: Principal
+    ) -> None:
         status, value = table.status_and_value(operation, answer)
-        body = b"" if status == 204 else msgspec.json.encode(value)
+        shown = await self._shown(value, operation, principal)
+        body = b"" if status == 204 else msgspec.json.encode(shown)
         headers = ((b"etag", versions.tag(value).encode()),) if operation.shows_version else ()
         await exchange.answer(status, body, headers=headers)
+
+    async def _shown(self, value: Any, operation: Operation, principal: Principal) -> Any:
+        """An answer as this caller may see it."""
+        if not masking.is_needed(operation, principal):
+            return value
+        mask = partial(masking.masked, value, secrets.names(self.scheduler.rules.secret_params))
+        return await asyncio.to_thread(mask) if operation.blocking else mask()
 
     async def _claim(self, exchange: Exchange, principal: Principal, ended: Ended) -> None:
         body = table.decode(await exchange.body(self._limit(CLAIMS)), ClaimBody)

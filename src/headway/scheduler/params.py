@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from headway.domain import errors, plain_json
+from headway.domain import errors, plain_json, secrets
 from headway.domain.handlers import CommandParams
 from headway.domain.jobs import COMMAND
 from headway.domain.plain_json import Checked
@@ -16,6 +16,7 @@ def encode(scheduler: Scheduler, job_type: str, params: Mapping[str, Any]) -> st
     if not params and job_type not in scheduler.handlers:
         return "{}"
     plain = checked(scheduler, params)
+    secrets.check_not_masked(plain, secrets.names(scheduler.rules.secret_params))
     _check(scheduler, job_type, plain)
     body = codec.dump(plain) if plain.text is None else plain.text.decode()
     if len(body) > scheduler.rules.largest_params:

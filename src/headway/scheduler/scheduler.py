@@ -12,6 +12,7 @@ from headway.domain.groups import AsConfigured, GroupFailurePolicy
 from headway.domain.handlers import Handler
 from headway.domain.leases import CLAIM_TTL_S, DEFAULT_TTL_S
 from headway.domain.limits import ConcurrencyPolicy, StandardPolicy
+from headway.domain.secrets import SECRET_PARAMS
 from headway.scheduler.observations import Observations
 from headway.scheduler.waiting import WaitingCounts
 from headway.storage.log_parts import OutputBound
@@ -33,6 +34,7 @@ class Rules:
     largest_batch: int = 64 * MIB
     probe_every_s: float = 1.0
     allow_commands: bool = True
+    secret_params: tuple[str, ...] = SECRET_PARAMS
     webhook_targets: str = "any"
 
 
