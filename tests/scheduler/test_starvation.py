@@ -1,11 +1,14 @@
 """Starvation: a job that a full limit has kept waiting for too long keeps back what comes free."""
 
+from datetime import timedelta
+
 from tests.helpers import MovableClock, ask_lease, claim, finish, submit
 from tests.scheduler.asking import register, show, submit_all, why
 
 from headway.domain.gates import Gate
+from headway.domain.requests import JobPatch
 from headway.domain.states import JobStatus
-from headway.scheduler import cancel, limit_control, timekeeper
+from headway.scheduler import cancel, limit_control, queue_control, timekeeper
 from headway.scheduler.leases import Denied, Granted
 from headway.scheduler.scheduler import Scheduler
 
@@ -291,16 +294,60 @@ def test_a_job_that_uses_nothing_of_a_limit_is_not_kept_from_it(
     assert numbers(scheduler) == [another.number]
 
 
-def test_one_whose_only_worker_is_full_keeps_nothing_back(
+def test_one_that_no_worker_takes_keeps_nothing_back(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
     put(scheduler, "capacity", 10)
     submit(scheduler, "large", cost_units=9)
-    register(scheduler, "big", slots=1, job_types=("large",))
-    claim(scheduler, worker_id="big", job_types=("large",))
-    submit(scheduler, "large", cost_units=10)
-    assert claim(scheduler, worker_id="big", job_types=("large",)) == []
+    held = claim(scheduler)
+    large = submit(scheduler, "large", cost_units=10)
+    assert numbers(scheduler) == []
     clock.move(301)
-    register(scheduler, "big", slots=1, job_types=("large",))
     small = submit(scheduler, "small")
-    assert [one.number for one in claim(scheduler, job_types=("small",))] == [small.number]
+    register(scheduler, "little", job_types=("small",))
+    assert reason(scheduler, small.number) is None
+    register(scheduler, "big", slots=1, job_types=("large",))
+    assert keepers(scheduler, small.number) == [large.job_id]
+    assert claim(scheduler, job_types=("small",)) == []
+    finish(scheduler, held)
+    assert numbers(scheduler) == [large.number]
+
+
+def test_a_starved_job_that_is_paused_sees_what_it_will_see_when_it_goes_on(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    put(scheduler, "capacity", 10)
+    submit(scheduler, cost_units=10)
+    held = claim(scheduler)
+    paused = submit(scheduler, "paused", cost_units=10)
+    assert numbers(scheduler) == []
+    clock.move(1)
+    submit(scheduler, "later", cost_units=10)
+    assert numbers(scheduler) == []
+    clock.move(301)
+    register(scheduler)
+    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, "paused"))
+    finish(scheduler, held)
+    assert keepers(scheduler, paused.number) == []
+    assert reason(scheduler, paused.number) == "job type paused is paused"
+    scheduler.store.write(lambda tx: queue_control.resume(scheduler, tx, None, "paused"))
+    assert numbers(scheduler) == [paused.number]
+
+
+def test_one_that_was_postponed_has_not_waited_for_the_limit_meanwhile(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    put(scheduler, "capacity", 10)
+    submit(scheduler, cost_units=10)
+    held = claim(scheduler)
+    submit_all(scheduler, *({"job_type": "large", "cost_units": 10} for _ in range(2)))
+    assert numbers(scheduler) == []
+    later = JobPatch(scheduled_for=clock.now() + timedelta(seconds=301))
+    scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, 3, later))
+    clock.move(302)
+    timekeeper.run_due(scheduler, clock.now())
+    small = submit(scheduler, cost_units=1, priority="HIGH")
+    finish(scheduler, held)
+    assert numbers(scheduler, 1) == [2]
+    scheduler.store.write(lambda tx: cancel.cancel(scheduler, tx, 2, force=True))
+    assert keepers(scheduler, small.number) == []

@@ -676,3 +676,24 @@ def limit_to(scheduler: Scheduler, size: int) -> None:
     scheduler.store.write(
         lambda tx: limit_control.put(scheduler, tx, "type:work", size=size, rate=None)
     )
+
+
+def test_a_limit_that_is_too_small_is_named_itself(scheduler: Scheduler) -> None:
+    scheduler.store.write(
+        lambda tx: limit_control.put(scheduler, tx, "capacity", size=4, rate=None)
+    )
+    register(scheduler)
+    gate = closed_gate(why(scheduler, submit(scheduler, cost_units=5).number))
+    (blocker,) = gate.blockers
+    assert (blocker.kind, blocker.id) == ("limit", "capacity")
+    assert blocker.detail == "allows at most 4"
+
+
+def test_beside_a_dependency_that_failed_those_still_open_are_named(scheduler: Scheduler) -> None:
+    failed = submit(scheduler, retry_policy={"max_attempts": 0})
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    running = submit(scheduler)
+    later = submit(scheduler, after=[failed.number, running.number], delay_s=60)
+    rows = {row.gate: row for row in why(scheduler, later.number).gates}
+    assert rows[Gate.TIME].state is GateState.CLOSED
+    assert [one.id for one in rows[Gate.AFTER].blockers] == [failed.job_id, running.job_id]

@@ -84,10 +84,15 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
         """Whether so much more can be used at once."""
         return self.size is None or self.used + self.kept_from(amount) + amount <= self.size
 
+    @property
+    def most(self) -> int | None:
+        """How much could start if nothing of it were used; None if there is no end to it."""
+        known = [self.size, self.rate.amount if self.rate else None]
+        return min((one for one in known if one is not None), default=None)
+
     def is_too_small(self, amount: int) -> bool:
         """Whether so much would not fit even if nothing of it were used."""
-        most = [self.size, self.rate.amount if self.rate else None]
-        return any(one is not None and amount > one for one in most)
+        return self.most is not None and amount > self.most
 
     def lacks_starts(self, amount: int) -> bool:
         """Whether the starts within the window leave no room for so much."""

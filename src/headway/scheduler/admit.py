@@ -163,8 +163,14 @@ def _place(
         closed.kind if closed else None,
         closed.detail if closed else None,
         codec.dump(kinds),
-        None if closed else tx.now_ms,
+        None if closed or _was_ready(record) else tx.now_ms,
     )
+
+
+def _was_ready(record: JobRecord) -> bool:
+    """Whether nothing of its own kept the job from starting before."""
+    ready = record.status is states.QUEUED and record.wait_kind is None
+    return ready and record.queued_at is not None
 
 
 def _watch(

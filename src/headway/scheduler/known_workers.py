@@ -9,10 +9,10 @@ TTLS_UNTIL_GONE = 3
 """A worker that was not heard of for so many lease times is not alive."""
 
 
-def known_workers(scheduler: Scheduler, tx: Transaction) -> list[Worker]:
-    """Every registered worker, and whether it is alive."""
+def known_workers(scheduler: Scheduler, tx: Transaction, *, with_jobs: bool = True) -> list[Worker]:
+    """Every registered worker, whether it is alive, and which jobs it holds if wanted."""
     silent = silent_since(scheduler, tx)
-    return workers.all_known(tx, silent, lambda row: _is_there(scheduler, row))
+    return workers.all_known(tx, silent, lambda row: _is_there(scheduler, row), with_jobs=with_jobs)
 
 
 def is_alive(scheduler: Scheduler, tx: Transaction, row: Row) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import msgspec
 
 from headway.domain import priorities, states
-from headway.domain.gates import limits as limits_gate
 from headway.domain.jobs import Lane
 from headway.domain.limits import Rate
 from headway.domain.workers import Abilities
@@ -104,15 +103,20 @@ class Picker:
         return self.picked
 
     def _keep_back(self) -> None:
-        """Starved jobs keep back what they need, the longest first, wherever they stand."""
-        rooms = dict(self._rooms)
+        """Starved jobs keep back what they need, the longest first, wherever they stand.
+
+        Behind one that has no room, those of its lane have none and keep back nothing new.
+        """
+        rooms, full = dict(self._rooms), set[int]()
         for one in starvation.starved(self._scheduler, self._tx, self._request.abilities):
+            if not one.keeps or one.job.lane_id in full:
+                continue
             candidate = Candidate(job=one.job, lane=one.lane, since=one.since)
-            kept = limits_gate.kept_for(self._uses_of(candidate), rooms)
-            for name, amount in kept.items():
-                rooms[name] = rooms[name].keep_for(one.keeper(amount))
+            uses = self._uses_of(candidate)
+            if not all(rooms[name].fits(amount) for name, amount in uses.items()):
+                full.add(one.job.lane_id)
             self._starved[one.job.number] = candidate
-            self._keeps[one.job.number] = kept
+            self._keeps[one.job.number] = starvation.keep_back(rooms, one, uses)
 
     def _consider(self, candidate: Candidate) -> bool:
         """Take the candidate or pass over it; False when the claim is full."""

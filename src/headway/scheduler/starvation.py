@@ -27,11 +27,12 @@ MOST_STARVED = 100
 
 
 class Starved(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that was kept waiting for too long, and since when."""
+    """A job that was kept waiting for too long, since when, and whether only limits do so now."""
 
     job: Head
     lane: Lane
     since: int
+    keeps: bool
 
     def keeper(self, amount: int) -> Keeper:
         """The job as one that keeps so much of a limit."""
@@ -51,34 +52,37 @@ def _kept_waiting(scheduler: Scheduler, tx: Transaction) -> dict[str, int]:
 def starved(
     scheduler: Scheduler, tx: Transaction, claimer: Abilities | None = None
 ) -> Sequence[Starved]:
-    """Those that starve and could use the limit now, the longest first; a claimer has a slot."""
+    """Jobs that starve, the longest first; alike, in the order of the queue."""
     marked = tx.values(Head, "starved_jobs", **_kept_waiting(scheduler, tx))
     if not marked:
         return []
+    found = [*_with_lane_mates(scheduler, tx, marked)]
+    found.sort(key=lambda one: (one[0], one[1].order))
+    longest = found[:MOST_STARVED]
     lanes = jobs.lanes(tx, {job.lane_id for job in marked})
-    found = {one.job.number: one for one in _with_lane_mates(scheduler, tx, marked, lanes)}
-    longest = sorted(found.values(), key=lambda one: (one.since, one.job.order))[:MOST_STARVED]
-    able = _Able(scheduler, tx, longest, claimer)
-    return [one for one in longest if able.could_start(one)]
+    able = _Able(scheduler, tx, [job for _, job in longest], lanes, claimer)
+    return [
+        Starved(job=job, lane=lanes[job.lane_id], since=since, keeps=able.could_start(job))
+        for since, job in longest
+    ]
 
 
 def _with_lane_mates(
-    scheduler: Scheduler, tx: Transaction, marked: Sequence[Head], lanes: Mapping[int, Lane]
-) -> Iterator[Starved]:
-    """A limit that holds the head of a lane holds every job of it, since each was ready."""
+    scheduler: Scheduler, tx: Transaction, marked: Sequence[Head]
+) -> Iterator[tuple[int, Head]]:
+    """A limit that holds the head of a lane holds the jobs behind it, since each was ready."""
     before = _kept_waiting(scheduler, tx)["before"]
     first: dict[int, int] = {}
     for job in marked:
         since = job.limited_since or 0
-        yield Starved(job=job, lane=lanes[job.lane_id], since=since)
+        yield since, job
         if job.status is states.QUEUED:
             first.setdefault(job.lane_id, since)
     for lane_id, since in first.items():
         page = records.lane_page(lane_id, priorities.BEFORE_ALL, MOST_STARVED)
         for job in tx.values(Head, "lane_heads", **page):
-            waits = max(since, job.queued_at or since)
-            if job.limited_since is None and waits <= before:
-                yield Starved(job=job, lane=lanes[lane_id], since=waits)
+            if job.limited_since is None and (job.queued_at or 0) <= before:
+                yield max(since, job.queued_at or 0), job
 
 
 class _Able:
@@ -88,30 +92,41 @@ class _Able:
         self,
         scheduler: Scheduler,
         tx: Transaction,
-        those: Sequence[Starved],
+        those: Sequence[Head],
+        lanes: Mapping[int, Lane],
         claimer: Abilities | None,
     ) -> None:
-        self._pauses = limits.pauses(tx)
-        self._workers = known_workers(scheduler, tx)
+        self._scheduler = scheduler
+        self._tx = tx
+        self._lanes = lanes
         self._claimer = claimer
-        gated = jobs.read(tx, [one.job.number for one in those if one.job.gated])
+        self._pauses = limits.pauses(tx)
+        self._open: dict[int, bool] = {}
+        gated = jobs.read(tx, [job.number for job in those if job.gated])
         facts = gather(scheduler, tx, gated)
         self._held = {one.number for one in gated if admit.first_closed(one, facts) is not None}
 
-    def could_start(self, one: Starved) -> bool:
-        """Whether every gate but the limits is open."""
-        return (
-            one.job.number not in self._held
-            and pause.check(one.lane, self._pauses, None) is None
-            and self._has_worker(one)
-        )
+    def could_start(self, job: Head) -> bool:
+        """Whether every gate but the limits is open; a claimed job has its worker."""
+        if job.number in self._held:
+            return False
+        if job.status in states.CLAIMS:
+            return self._is_unpaused(job.lane_id)
+        if job.lane_id not in self._open:
+            is_open = self._is_unpaused(job.lane_id) and self._has_worker(job.lane_id)
+            self._open[job.lane_id] = is_open
+        return self._open[job.lane_id]
 
-    def _has_worker(self, one: Starved) -> bool:
-        if one.job.status in states.CLAIMS:
+    def _is_unpaused(self, lane_id: int) -> bool:
+        return pause.check(self._lanes[lane_id], self._pauses, None) is None
+
+    def _has_worker(self, lane_id: int) -> bool:
+        """Whether a worker takes such jobs; that all of them are full is no reason to wait."""
+        lane = self._lanes[lane_id]
+        if self._claimer is not None and self._claimer.refusal(lane) is None:
             return True
-        if self._claimer is not None and self._claimer.refusal(one.lane) is None:
-            return True
-        return worker.check(one.lane, self._workers) is None
+        known = known_workers(self._scheduler, self._tx, with_jobs=False)
+        return worker.check(lane, known) is None
 
 
 class Rooms:
@@ -122,10 +137,17 @@ class Rooms:
         self._of_starved: dict[int, Mapping[str, Room]] = {}
         for one in starved(scheduler, tx):
             self._of_starved[one.job.number] = dict(self._rooms)
-            kept = limits_gate.kept_for(scheduler.concurrency.uses(one.lane), self._rooms)
-            for name, amount in kept.items():
-                self._rooms[name] = self._rooms[name].keep_for(one.keeper(amount))
+            if one.keeps:
+                keep_back(self._rooms, one, scheduler.concurrency.uses(one.lane))
 
     def seen_by(self, number: int) -> Mapping[str, Room]:
         """The limits as this job sees them; all that do not starve see the same."""
         return self._of_starved.get(number, self._rooms)
+
+
+def keep_back(rooms: dict[str, Room], one: Starved, uses: Mapping[str, int]) -> Mapping[str, int]:
+    """Take from the rooms what a starved job keeps back, and return it."""
+    kept = limits_gate.kept_for(uses, rooms)
+    for name, amount in kept.items():
+        rooms[name] = rooms[name].keep_for(one.keeper(amount))
+    return kept

@@ -17,6 +17,7 @@ from headway.domain.gates import (
     pinned_head,
     time,
 )
+from headway.domain.gates.after import Predecessor
 from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Job
 from headway.scheduler import ancestors, circles, lock_lines, unsettled
@@ -78,7 +79,7 @@ def _own_gates(record: JobRecord, facts: Facts) -> dict[Gate, Closed]:
     terms = record.terms
     verdicts = {
         Gate.TIME: time.check(moments.maybe_from_millis(record.scheduled_for), facts.now),
-        Gate.AFTER: after.check(facts.predecessors(record)),
+        Gate.AFTER: _after(facts.predecessors(record)),
         Gate.ARTIFACTS: _artifacts(record, facts),
         Gate.PINNED_HEAD: pinned_head.check(
             terms.pinned_head, facts.head(record), facts.head_matches(record)
@@ -106,6 +107,16 @@ def _in_line(tx: Transaction, record: JobRecord) -> Closed:
     return locks.behind(
         [Holder(key=key, mode=mode, job=ids[number]) for key, mode, number in ahead]
     )
+
+
+def _after(predecessors: Sequence[Predecessor]) -> Closed | None:
+    """One that can no longer be met decides, and those that are still open are named too."""
+    closed = after.check(predecessors)
+    if closed is None:
+        return None
+    waiting = (after.blocker(one) for one in predecessors if one.status in states.ACTIVE)
+    blockers = dict.fromkeys((*closed.blockers, *waiting))
+    return msgspec.structs.replace(closed, blockers=tuple(blockers))
 
 
 def _artifacts(record: JobRecord, facts: Facts) -> Closed | None:

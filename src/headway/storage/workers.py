@@ -46,10 +46,16 @@ def draining(tx: Transaction) -> set[str]:
     return {row["worker_id"] for row in tx.rows("draining_workers")}
 
 
-def all_known(tx: Transaction, silent_since: int, is_there: Callable[[Row], bool]) -> list[Worker]:
-    """Every worker with what it holds; one that is silent since then is not alive."""
+def all_known(
+    tx: Transaction,
+    silent_since: int,
+    is_there: Callable[[Row], bool],
+    *,
+    with_jobs: bool = True,
+) -> list[Worker]:
+    """Every worker, with what it holds if wanted; one that is silent since then is not alive."""
     held: dict[str, list[Row]] = {}
-    for row in tx.rows("held_by_worker"):
+    for row in tx.rows("held_by_worker") if with_jobs else ():
         held.setdefault(row["worker_id"], []).append(row)
     return [
         _view(row, is_there(row), silent_since, held.get(row["worker_id"], []))

@@ -38,7 +38,12 @@ def kept_for(uses: Mapping[str, int], rooms: Mapping[str, Room]) -> Mapping[str,
 
 
 def _blockers(room: Room, amount: int) -> Iterator[Blocker]:
-    """For which jobs the limit is kept, which use it, and which starts fill its rate."""
+    """For which jobs the limit is kept, which use it, and which starts fill its rate.
+
+    A limit that is too small for the job is named itself.
+    """
+    if room.is_too_small(amount):
+        yield Blocker(kind="limit", id=room.name, detail=f"allows at most {room.most}")
     for one in room.keepers if amount else ():
         said = f"keeps {one.amount} of {room.name}, starved"
         yield Blocker(kind="job", id=one.job, detail=said, since=one.since)

@@ -113,7 +113,7 @@ WHERE number = :number;
 -- name: admit_jobs
 -- Where waiting jobs stand now, and why. A limit has kept a job waiting until another gate closes.
 UPDATE jobs SET status = :status, due_at = :due_at, wait_kind = :wait_kind, wait_detail = :wait_detail,
-    waited_on = :waited_on, queued_at = coalesce(queued_at, CAST(:queued_at AS bigint)), claim_expires_at = NULL,
+    waited_on = :waited_on, queued_at = coalesce(CAST(:queued_at AS bigint), queued_at), claim_expires_at = NULL,
     worker_id = NULL, limited_since = CASE WHEN CAST(:wait_kind AS text) IS NULL THEN limited_since END,
     lane_mark = (SELECT mark FROM lanes WHERE lanes.lane_id = jobs.lane_id)
 WHERE number = ANY (CAST(:numbers AS bigint[]));
