@@ -36,6 +36,7 @@ MEANING = {
     "concurrency_policy": "your own `ConcurrencyPolicy`, `module:name`",
     "group_failure_policy": "your own `GroupFailurePolicy`, `module:name`",
     "log_format": "`text` or `json`",
+    "log_jobs": "`false`: the log has no lines for jobs that start and end",
     "webhook_targets": "`any` but link-local, or `public`: only addresses of the internet",
     "allow_readable_data": "`true`: use a data directory or SQLite file that other users can read",
     "secret_params": "names of params that are shown as `***` below `admin`, as patterns",

@@ -60,6 +60,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     concurrency_policy: str | None = None
     group_failure_policy: str | None = None
     log_format: str = "text"
+    log_jobs: bool = True
     allow_commands: bool = True
     webhook_targets: str = "any"
     allow_readable_data: bool = False

@@ -24,6 +24,7 @@ from headway.settings import Settings
 from headway.storage import tokens
 from headway.storage.log_parts import OutputBound
 from headway.storage.transaction import Transaction
+from headway.worker.job_lines import JobLines
 from headway.worker.log_shipper import LogShipper
 from headway.worker.loop import Worker
 from headway.worker.remote import RemoteTransport
@@ -84,6 +85,7 @@ def _serve(
         data=scheduler.data,
         bound=scheduler.output,
         prepares=prepares,
+        lines=JobLines(settings.log_jobs),
     )
     server = Server(
         scheduler,
@@ -198,6 +200,7 @@ def work(settings: Settings) -> None:
         bound=bound,
         prepares=app.prepares if app else {},
         shipper=LogShipper(transport, data),
+        lines=JobLines(settings.log_jobs),
     )
     _until_signal(worker, settings)
 

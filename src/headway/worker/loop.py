@@ -21,6 +21,7 @@ from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls
 from headway.worker.executors.interface import Executor
+from headway.worker.job_lines import JobLines
 from headway.worker.lease_keeper import LeaseKeeper, margin
 from headway.worker.log_shipper import LogShipper
 from headway.worker.reporter import Reporter
@@ -50,6 +51,7 @@ class Worker:
         bound: OutputBound | None = None,
         prepares: Mapping[str, Prepare] | None = None,
         shipper: LogShipper | None = None,
+        lines: JobLines | None = None,
     ) -> None:
         self.slots = Slots(slots)
         self.executor = executor
@@ -68,6 +70,7 @@ class Worker:
         self._leaving = threading.Event()
         self._keeper = LeaseKeeper(transport)
         self._shipper = shipper
+        self._lines = lines or JobLines()
         self._reporter = Reporter(transport, self._flush, self._reported, self._chance)
         self._claimer = threading.Thread(
             target=self._claim_loop, name="headway-claims", daemon=True
@@ -129,6 +132,7 @@ class Worker:
     def _register_loop(self) -> None:
         while not self._leaving.wait(REGISTER_EVERY_S):
             self._register()
+            self._lines.flush()
 
     def _register(self) -> None:
         try:
@@ -237,12 +241,15 @@ class Worker:
                 self._reporter.add(lease_id, outcome)
             self.slots.give_back()
             self._reported(lease_id) if lost else self._report()
+            ran_s = time.monotonic() - asked
+            self._lines.ended(job, outcome, ran_s, cancelled=held.cancel is not None)
 
         if held.fence_at <= time.monotonic():  # the answer came too late to begin
             held.fenced = True
             log.warning("job %s is not started: its lease came too late", job.number)
             done(calls.failed("its lease came too late", 1))
             return
+        self._lines.started(job)
         try:
             held.running = self.executor.start(work, ctx, done)
             if held.must_stop:  # that was said before there was anything to stop
