@@ -390,3 +390,5 @@ CREATE TABLE lane_waits (
     since   INTEGER NOT NULL,
     PRIMARY KEY (lane_id, mark)
 ) WITHOUT ROWID;
+
+CREATE INDEX workers_there ON workers (worker_id) WHERE left_at IS NULL;

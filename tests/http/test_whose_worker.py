@@ -187,3 +187,20 @@ def test_only_an_admin_drains_a_worker(server: Server, owner: httpx.Client) -> N
     assert (told.status_code, told.json()["jobs"], told.json()["drain"]) == (200, [], True)
     assert server.post("/api/workers/steady/drain", drained=False)["draining_since"] is None
     assert owner.post("/api/claims", json=body).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("queues", [str(n) for n in range(1001)]),
+        ("capabilities", [str(n) for n in range(1001)]),
+        ("constraints", {"x" * 201: True}),
+        ("slots", 0),
+        ("slots", -1),
+    ],
+)
+def test_what_a_worker_says_of_itself_has_bounds(
+    owner: httpx.Client, field: str, value: Any
+) -> None:
+    answer = owner.post("/api/claims", json={"worker_id": "large", field: value})
+    assert refusal(answer) == (422, "invalid_request")

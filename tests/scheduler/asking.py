@@ -15,7 +15,12 @@ from headway.scheduler.scheduler import Scheduler
 
 
 def register(
-    scheduler: Scheduler, worker_id: str = WORKER, *, slots: int = 100, **abilities: Any
+    scheduler: Scheduler,
+    worker_id: str = WORKER,
+    *,
+    slots: int = 100,
+    token_id: str | None = None,
+    **abilities: Any,
 ) -> None:
     """A worker says that it is there."""
     scheduler.store.write(
@@ -29,6 +34,7 @@ def register(
             built_in=False,
             abilities=Abilities(**abilities),
             slots=slots,
+            token_id=token_id,
         )
     )
 

@@ -1,11 +1,11 @@
 """A drained worker finishes what it holds and takes nothing more; one that left keeps its name."""
 
 import pytest
-from tests.helpers import WORKER, claim, finish, submit
+from tests.helpers import WORKER, MovableClock, claim, finish, submit
 from tests.scheduler.asking import closed_gate, register, why
 
 from headway.domain import errors
-from headway.scheduler import claims, explain
+from headway.scheduler import claims, explain, presence
 from headway.scheduler.scheduler import Scheduler
 
 
@@ -71,3 +71,25 @@ def test_a_worker_that_left_is_not_listed_and_keeps_its_owner(scheduler: Schedul
     assert owner is not None
     scheduler.store.write(lambda tx: claims.leave(scheduler, tx, WORKER, forget=True))
     assert scheduler.store.read(lambda tx: tx.row("owner_of_worker", worker_id=WORKER)) is None
+
+
+def test_a_token_has_only_so_many_workers_that_are_there(
+    scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presence, "MOST_OF_ONE_TOKEN", 2)
+
+    def ask(token: str = "a") -> None:
+        scheduler.store.write(lambda tx: presence.check_room(scheduler, tx, token))
+
+    ask()
+    for name in ("one", "two"):
+        register(scheduler, name, token_id="a")
+    with pytest.raises(errors.TooManyWorkers):
+        ask()
+    ask("another")
+    scheduler.store.write(lambda tx: claims.leave(scheduler, tx, "one"))
+    ask()
+    register(scheduler, "three", token_id="a")
+    clock.move(1000)
+    ask()  # all of them are silent
+    assert known(scheduler) == []

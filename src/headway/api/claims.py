@@ -28,6 +28,9 @@ from headway.scheduler.start import Started
 from headway.storage import jobs, workers
 from headway.storage.transaction import Manner, Transaction
 
+MOST_WORDS = 1000
+"""How many queues, job types and capabilities a worker may name."""
+
 
 def read_claim(body: ClaimBody) -> ClaimRequest:
     """A claim's body as the dispatcher takes it."""
@@ -40,10 +43,15 @@ def read_claim(body: ClaimBody) -> ClaimRequest:
         )
     for field in ("slots", "pid", "max_cost_units"):
         check_number(field, getattr(body, field))
+    if body.slots is not None and body.slots < 1:
+        raise errors.InvalidRequest("slots", f"{body.slots} is less than 1")
     for field in ("host", "process_started"):
         check_name(field, getattr(body, field))
-    for field in ("queues", "job_types", "capabilities"):
-        for word in getattr(body, field) or ():
+    for field in ("queues", "job_types", "capabilities", "constraints"):
+        words = getattr(body, field) or ()
+        if len(words) > MOST_WORDS:
+            raise errors.InvalidRequest(field, f"{len(words)} words are more than {MOST_WORDS}")
+        for word in words:
             check_name(field, word)
     flags = [FLAGS.get(flag, flag) for flag, given in body.constraints.items() if given]
     return ClaimRequest(
@@ -69,6 +77,8 @@ def register(
 ) -> None:
     """A claim is also the way in which a worker makes itself known."""
     access.check_worker(tx, principal, body.worker_id)
+    if not principal.may(Role.ADMIN) and not workers.is_known(tx, body.worker_id):
+        presence.check_room(scheduler, tx, principal.token_id)
     presence.see(
         scheduler,
         tx,

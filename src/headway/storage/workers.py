@@ -41,6 +41,11 @@ def see(
     )
 
 
+def is_known(tx: Transaction, worker_id: str) -> bool:
+    """Whether this worker is registered and has not left."""
+    return tx.row("worker_standing", worker_id=worker_id) is not None
+
+
 def draining(tx: Transaction) -> set[str]:
     """The workers that are to take no more jobs."""
     return {row["worker_id"] for row in tx.rows("draining_workers")}

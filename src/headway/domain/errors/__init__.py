@@ -15,7 +15,7 @@ HeadwayError
 ├── Unauthorized       the token is missing or unknown          401, exit 1
 │   └── TokenRefused
 ├── Forbidden          the token's role does not allow this     403, exit 1
-│   └── CommandsOff  ForeignLease  ForeignWorker
+│   └── CommandsOff  ForeignLease  ForeignWorker  TooManyWorkers
 ├── UnsafeFile         a file with secrets is open to others    (here only), exit 2
 ├── TooLarge           larger than the limit                    413, exit 2
 ├── WaitedTooLong      a direct request found no slot in time   504, exit 1
@@ -92,6 +92,7 @@ from headway.domain.errors.refused import (
     Stopping,
     TokenRefused,
     TokensUnreadable,
+    TooManyWorkers,
     Unauthorized,
     Unavailable,
     UnsafeFile,
@@ -157,6 +158,7 @@ __all__ = [
     "TokenRefused",
     "TokensUnreadable",
     "TooLarge",
+    "TooManyWorkers",
     "Unauthorized",
     "Unavailable",
     "UnknownLimit",

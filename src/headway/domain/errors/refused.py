@@ -194,6 +194,18 @@ class ForeignWorker(Forbidden):
         )
 
 
+class TooManyWorkers(Forbidden):
+    """The token has as many workers as one token may have."""
+
+    code = "too_many_workers"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"this token has {most} workers, the most that one token may have;"
+            " sign off those that are gone, or use another token"
+        )
+
+
 class NeedsServer(Unavailable):
     """This needs a running server, and none was found."""
 

@@ -33,7 +33,7 @@ SELECT {workers} FROM workers WHERE left_at IS NULL ORDER BY worker_id;
 
 -- name: leave_worker
 -- A worker has gone; its name stays that of its token.
-UPDATE workers SET left_at = :now WHERE worker_id = :worker_id;
+UPDATE workers SET left_at = :now, abilities = '{}' WHERE worker_id = :worker_id;
 
 -- name: remove_worker
 -- A worker is forgotten, and its name is free.
@@ -42,6 +42,16 @@ DELETE FROM workers WHERE worker_id = :worker_id;
 -- name: drain_worker
 -- A worker takes no more jobs, or takes some again.
 UPDATE workers SET draining_since = :since WHERE worker_id = :worker_id AND left_at IS NULL;
+
+-- name: workers_of_token
+-- How many workers of a token are there.
+SELECT count(*) AS count FROM workers WHERE token_id = :token_id AND left_at IS NULL;
+
+-- name: leave_silent_workers
+-- Workers of a token that were not heard of since a moment and hold nothing are not there any more.
+UPDATE workers SET left_at = :now, abilities = '{}'
+WHERE token_id = :token_id AND left_at IS NULL AND last_seen <= :until
+AND worker_id NOT IN (SELECT worker_id FROM leases);
 
 -- name: draining_workers
 -- Workers that take no more jobs.
