@@ -292,6 +292,12 @@ def test_run_hands_the_environment_on(served: Cli, monkeypatch: pytest.MonkeyPat
     assert served.text("jobs", "tail", "1") == "two\nlines\n"
 
 
+def test_a_large_environment_hides_no_command(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOO", "x" * 20_000)
+    assert cli.program("run", "--", "echo", "on")[:2] == (0, "on\n")
+    assert "  echo on  " in cli.text("jobs", "list", "--all")
+
+
 def test_run_prints_no_environment(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOO", "hush-hush")
     code, out, err = cli.program("run", "--json", "--", "true")

@@ -1,5 +1,7 @@
 """Secret params are shown to admins and given to workers, and to nobody else."""
 
+from typing import Any
+
 import pytest
 from tests.servers import Server, Stage
 
@@ -110,8 +112,10 @@ def test_a_worker_gets_the_params_of_its_job(server: Server) -> None:
 def test_which_params_are_secret_is_a_setting(stage: Stage) -> None:
     server = stage.serve(secret_params=["pin", "card_*"])
     token = server.post("/api/tokens", name="look", role="read")["token"]
-    params = {"pin": 1234, "pint": 1, "CARD_no": [1, 2], "password": "shown"}
+    params: dict[str, Any] = {"pin": 1234, "pint": 1, "CARD_no": [1, 2], "password": "shown"}
+    params["secret_env"] = {"A": "always"}
     job = server.submit("late", params=params, delay_s=3600)
     with server.client(token) as client:
         seen = client.get(f"/api/jobs/{job['number']}").json()["params"]
-    assert seen == {"pin": "***", "pint": 1, "CARD_no": "***", "password": "shown"}
+    masked = {"pin": "***", "CARD_no": "***", "secret_env": "***"}
+    assert seen == {**masked, "pint": 1, "password": "shown"}

@@ -1,20 +1,24 @@
 """Jobs as tables and as sheets of facts."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
 from headway.cli import words
 from headway.cli.screen import Cell, Column, Styled
 from headway.cli.session import Session
-from headway.domain import durations, states
+from headway.client import calls
+from headway.domain import durations, errors, states
 from headway.domain.jobs import COMMAND, DEFAULT_QUEUE, Job, Lock
 from headway.domain.runs import Run
+from headway.domain.secrets import MASK, SECRET_ENV
 
 
 def table(session: Session, jobs: Sequence[Job]) -> tuple[list[Column], list[list[Cell]]]:
     """Jobs in rows; columns in which nothing is unusual are left out."""
     session.learn(jobs)
+    jobs = [_with_argv(session, job) for job in jobs]
     queues = any(job.queue != DEFAULT_QUEUE for job in jobs)
     priorities = any(job.priority for job in jobs)
     columns = [Column("JOB"), Column("STATUS")]
@@ -34,6 +38,20 @@ def _row(session: Session, job: Job, queues: bool, priorities: bool) -> list[Cel
         words.work(job),
         Styled(detail(session, job), "dim"),
     ]
+
+
+LARGEST_ENVIRONMENT = 128 * 1024
+
+
+def _with_argv(session: Session, job: Job) -> Job:
+    """A listed command with its params: those of `run` are large for the environment in them."""
+    if job.job_type != COMMAND or not job.omitted:
+        return job
+    if job.omitted["params"] > LARGEST_ENVIRONMENT:
+        return job
+    with suppress(errors.NotFound):
+        return session.send(calls.get_job(job.number))
+    return job
 
 
 def detail(session: Session, job: Job) -> str:
@@ -133,9 +151,9 @@ def _terms(job: Job) -> list[tuple[str, Cell | None]]:
 
 def without_environment(job: Job) -> Job:
     """The job without the variables that `run` handed on: what it prints may end up in a log."""
-    if "secret_env" not in job.params:
+    if SECRET_ENV not in job.params:
         return job
-    return msgspec.structs.replace(job, params={**job.params, "secret_env": "***"})
+    return msgspec.structs.replace(job, params={**job.params, SECRET_ENV: MASK})
 
 
 def lock(one: Lock) -> str:

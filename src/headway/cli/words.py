@@ -9,6 +9,7 @@ import msgspec
 from headway.cli.screen import Styled
 from headway.domain import states
 from headway.domain.jobs import COMMAND, Job
+from headway.domain.secrets import SECRET_ENV
 
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
@@ -71,7 +72,7 @@ def params(given: dict[str, Any]) -> str:
 
 
 def _shown(name: str, value: Any) -> str:
-    if name == "secret_env" and isinstance(value, dict):
+    if name == SECRET_ENV and isinstance(value, dict):
         return f"({len(value)} variables)"
     return _value(value)
 

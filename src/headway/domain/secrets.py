@@ -32,11 +32,15 @@ SECRET_PARAMS = ("*password*", "*token*", "*secret*", "*api_key*")
 """Names of params whose values are secret, as the shell writes patterns."""
 
 
+SECRET_ENV = "secret_env"
+"""The param of a command with variables that are secret whatever the patterns say."""
+
+
 @cache
 def names(patterns: tuple[str, ...]) -> re.Pattern[str]:
     """Patterns for names as one expression, for which upper and lower case are the same."""
-    one_of = "|".join(fnmatch.translate(one) for one in patterns)
-    return re.compile(one_of or r"(?!)", re.IGNORECASE)
+    one_of = "|".join(fnmatch.translate(one) for one in (SECRET_ENV, *patterns))
+    return re.compile(one_of, re.IGNORECASE)
 
 
 def masked(params: Mapping[str, Any], secret: re.Pattern[str]) -> Mapping[str, Any]:

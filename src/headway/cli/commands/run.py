@@ -69,6 +69,7 @@ def run(
 def _submit(session: "Session", argv: list[str], chosen: dict[str, Any], *, hand_on: bool) -> "Job":
     from headway.cli import piped
     from headway.client import calls, options
+    from headway.domain.secrets import SECRET_ENV
 
     params: dict[str, Any] = {"argv": argv}
     if (text := piped.read(session.screen, session.settings.largest_body)) is not None:
@@ -77,7 +78,7 @@ def _submit(session: "Session", argv: list[str], chosen: dict[str, Any], *, hand
         # The workspace is on this machine, so the command runs where and as it was typed.
         params["cwd"] = os.getcwd()
         if hand_on:
-            params["secret_env"] = _environment(session)
+            params[SECRET_ENV] = _environment(session)
     request = options.request("command", params, {**chosen, "retries": 0})  # type: ignore[typeddict-item]
     return session.send(calls.submit(request))
 
