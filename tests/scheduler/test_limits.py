@@ -127,6 +127,25 @@ def test_the_lane_of_a_full_limit_is_not_paged_through(
     assert asked.count("lane_heads") == 2
 
 
+def test_a_claim_reads_only_the_lanes_that_it_takes_from(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit_all(scheduler, *({"queue": f"q{n}", "priority": n % 7} for n in range(60)))
+    asked: list[str] = []
+    values = Transaction.values
+
+    def watched(tx: Transaction, kind: type[Any], name: str, /, **params: Any) -> Any:
+        asked.append(name)
+        return values(tx, kind, name, **params)
+
+    monkeypatch.setattr(Transaction, "values", watched)
+    assert numbers(scheduler, 3) == [7, 14, 21]
+    assert asked.count("lane_heads") <= 4
+    assert numbers(scheduler, 100) == sorted(
+        set(range(1, 61)) - {7, 14, 21}, key=lambda number: (-((number - 1) % 7), number)
+    )
+
+
 def test_whoever_waits_for_a_rate_is_woken_when_it_opens(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Protocol
 
 import msgspec
@@ -142,13 +143,14 @@ class StandardPolicy:
 
         A job need not name the first four; one that does may use more of them.
         """
-        implied = {
-            GLOBAL: 1,
-            f"type:{lane.job_type}": 1,
-            f"queue:{lane.queue}": 1,
-            CAPACITY: lane.cost_units,
-        }
-        return {**implied, **lane.limits}
+        implied = _implied(lane.job_type, lane.queue, lane.cost_units)
+        return {**implied, **lane.limits} if lane.limits else implied
+
+
+@lru_cache(maxsize=10_000)
+def _implied(job_type: str, queue: str, cost_units: int) -> Mapping[str, int]:
+    """Asked for every lane at every claim and every end."""
+    return {GLOBAL: 1, f"type:{job_type}": 1, f"queue:{queue}": 1, CAPACITY: cost_units}
 
 
 def read_rate(text: str) -> Rate:

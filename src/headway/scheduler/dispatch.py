@@ -33,8 +33,11 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     lanes = _open_lanes(scheduler, tx, request, ready.values())
     if not lanes:
         return []
-    holds.limits(tx, {name for lane in lanes.values() for name in scheduler.concurrency.uses(lane)})
-    picker = Picker(scheduler, tx, request, lanes)
+    if tx.beside:
+        uses = map(scheduler.concurrency.uses, lanes.values())
+        holds.limits(tx, {name for some in uses for name in some})
+    heads = {lane_id: records.order(ready[lane_id]) for lane_id in lanes}
+    picker = Picker(scheduler, tx, request, lanes, heads)
     picked = picker.pick()
     if picked.skipped:
         tx.alone()

@@ -1,7 +1,7 @@
 """Rows as values: what the scheduler decides from."""
 
 from collections.abc import Collection, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import msgspec
@@ -114,13 +114,24 @@ class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
 
 def lane(row: Row) -> Lane:
     """A row of `lanes` as a value."""
+    return _lane(row["queue"], row["job_type"], row["cost_units"], row["requires"], row["limits"])
+
+
+@lru_cache(maxsize=10_000)
+def _lane(queue: str, job_type: str, cost_units: int, requires: str, limits: str) -> Lane:
+    """A lane never changes, and each claim looks at all that have jobs."""
     return Lane(
-        queue=row["queue"],
-        job_type=row["job_type"],
-        cost_units=row["cost_units"],
-        requires=words(row["requires"]),
-        limits={} if row["limits"] == "{}" else codec.load(row["limits"]),
+        queue=queue,
+        job_type=job_type,
+        cost_units=cost_units,
+        requires=words(requires),
+        limits={} if limits == "{}" else codec.load(limits),
     )
+
+
+def order(row: Row) -> tuple[int, int, int]:
+    """Where the job of a row stands in the queue: smaller goes first."""
+    return (-row["priority"], row["position"], row["number"])
 
 
 def omitted(**sizes: int | None) -> dict[str, int] | msgspec.UnsetType:

@@ -123,16 +123,18 @@ WHERE number = ANY (CAST(:numbers AS bigint[]));
 UPDATE jobs SET approval = :approval WHERE number = :number;
 
 -- name: ready_lanes
--- The lanes in which a job may start: one index seek for each, however many jobs wait. Here and
--- elsewhere LIMIT 1 stands for min(), for which PostgreSQL may read the whole index.
-WITH RECURSIVE found (lane_id) AS (
-    SELECT (SELECT lane_id FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL ORDER BY lane_id LIMIT 1)
+-- The lanes in which a job may start, and where their first jobs stand: one index seek for each lane,
+-- however many jobs wait. In the order of the index, the first job behind a lane is the head of the next.
+WITH RECURSIVE heads (lane_id, number, priority, position) AS (
+    (SELECT lane_id, number, priority, position FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL
+    ORDER BY lane_id, priority DESC, position, number LIMIT 1)
     UNION ALL
-    SELECT (SELECT lane_id FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL
-            AND lane_id > found.lane_id ORDER BY lane_id LIMIT 1)
-    FROM found WHERE found.lane_id IS NOT NULL
+    SELECT n.* FROM heads CROSS JOIN LATERAL (
+        SELECT lane_id, number, priority, position FROM jobs
+        WHERE status = 'QUEUED' AND due_at IS NULL AND lane_id > heads.lane_id
+        ORDER BY lane_id, priority DESC, position, number LIMIT 1) n
 )
-SELECT lanes.{lanes} FROM found JOIN lanes USING (lane_id);
+SELECT l.{lanes}, h.number, h.priority, h.position FROM heads h JOIN lanes l USING (lane_id);
 
 -- name: lane_heads
 -- The first jobs of a lane behind a place in the queue, in order.

@@ -129,15 +129,17 @@ WHERE number IN (SELECT value FROM json_each(:numbers));
 UPDATE jobs SET approval = :approval WHERE number = :number;
 
 -- name: ready_lanes
--- The lanes in which a job may start: one index seek for each, however many jobs wait.
-WITH RECURSIVE found (lane_id) AS (
-    SELECT min(lane_id) FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL
+-- The lanes in which a job may start, and where their first jobs stand: one index seek for each lane,
+-- however many jobs wait. In the order of the index, the first job behind a lane is the head of the next.
+WITH RECURSIVE heads (number) AS (
+    SELECT (SELECT number FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL AND lane_id > 0
+        ORDER BY lane_id, priority DESC, position, number LIMIT 1)
     UNION ALL
-    SELECT (SELECT min(lane_id) FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL
-            AND lane_id > found.lane_id)
-    FROM found WHERE found.lane_id IS NOT NULL
+    SELECT (SELECT n.number FROM jobs n WHERE n.status = 'QUEUED' AND n.due_at IS NULL AND n.lane_id > j.lane_id
+        ORDER BY n.lane_id, n.priority DESC, n.position, n.number LIMIT 1)
+    FROM heads JOIN jobs j USING (number)
 )
-SELECT lanes.{lanes} FROM found JOIN lanes USING (lane_id);
+SELECT l.{lanes}, j.number, j.priority, j.position FROM heads JOIN jobs j USING (number) JOIN lanes l USING (lane_id);
 
 -- name: lane_heads
 -- The first jobs of a lane behind a place in the queue, in order.
