@@ -10,6 +10,7 @@ from headway.domain.answers import GateState
 from headway.domain.gates import Gate
 from headway.domain.states import JobStatus
 from headway.scheduler import cancel, timekeeper, unsettled, verify
+from headway.scheduler import why as explaining
 from headway.scheduler.scheduler import Scheduler
 
 LENGTH = 25
@@ -116,3 +117,15 @@ def test_a_rewind_between_two_slices_leaves_everything_waiting(scheduler: Schedu
     statuses = {job(scheduler, number).status for number in others}
     assert statuses == {JobStatus.WAITING_ON_DEPS}
     assert verify.verify(scheduler) == []
+
+
+def test_a_cause_that_is_too_far_away_is_not_guessed(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explaining, "FARTHEST", 5)
+    first, *others = chain(scheduler)
+    stop(scheduler, first)
+    for number, named in ((others[3], True), (others[8], False)):
+        blockers = [one for row in why(scheduler, number).gates for one in row.blockers]
+        causes = [one.id for one in blockers if one.kind == "cause"]
+        assert causes == ([job(scheduler, first).job_id] if named else [])

@@ -284,7 +284,7 @@ def _cause_of_end(tx: Transaction, record: JobRecord) -> tuple[Blocker, ...]:
     here, steps = record, 0
     while steps < FARTHEST and (following := _what_ended(tx, here)) is not None:
         here, steps = following, steps + 1
-    if steps < 2:
+    if steps < 2 or steps == FARTHEST:  # it may have begun further away
         return ()
     return (Blocker(kind="cause", id=here.job_id, status=here.status, detail=here.wait_detail),)
 
