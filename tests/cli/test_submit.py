@@ -142,3 +142,9 @@ def test_retries_and_repeated_successes_are_told_to_a_submit(cli: Cli) -> None:
     assert (job["dedup_key"], job["dedup_window_s"]) == ("daily", 43200)
     for alone in (("--dedup-key", "daily"), ("--dedup-window", "12h")):
         assert "goes together with" in cli.error("submit", "story", *alone, code=2)
+
+
+def test_params_of_a_command_can_be_given_by_name(cli: Cli) -> None:
+    for name in ("env", "secret_env"):
+        params = cli.json("submit", "command", f'{name}={{"A": "b"}}', 'argv=["make"]')["params"]
+        assert params == {name: {"A": "b"}, "argv": ["make"]}

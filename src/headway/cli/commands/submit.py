@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = commands()
 
 KNOWN = " (already submitted)"
-COMMAND_PARAMS = ("argv=", "cwd=", "env=", "stdin=")
+COMMAND_PARAMS = ("argv=", "cwd=", "env=", "secret_env=", "stdin=")
 
 
 Words = Annotated[
