@@ -392,3 +392,5 @@ CREATE TABLE lane_waits (
 ) WITHOUT ROWID;
 
 CREATE INDEX workers_there ON workers (worker_id) WHERE left_at IS NULL;
+
+CREATE INDEX deliveries_due_by_origin ON deliveries (origin, due_at) WHERE due_at IS NOT NULL;

@@ -8,7 +8,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from tests.helpers import MovableClock, ask, run_next, submit
@@ -133,6 +133,18 @@ def test_users_of_one_endpoint_share_its_places(scheduler: Scheduler) -> None:
         there.receive()
         tried = [one for one in deliveries(scheduler) if one.next_attempt_at != one.created_at]
     assert len(tried) <= MOST_PER_ORIGIN + 1
+
+
+def test_endpoints_that_answer_are_not_held_up_by_many_that_do_not(scheduler: Scheduler) -> None:
+    with ExitStack() as stack, endpoint() as there, courier(scheduler):
+        end_a_job(scheduler, there.url)
+        eventually(scheduler, lambda found: found[0].status is DeliveryStatus.DELIVERED)
+        there.receive()
+        for _ in range(MOST_IN_FLIGHT + 10):
+            end_a_job(scheduler, stack.enter_context(silent_endpoint()))
+        end_a_job(scheduler, there.url)
+        there.receive()
+        assert sum(one.attempts for one in deliveries(scheduler) if one.delivered_at is None) == 0
 
 
 def test_a_name_that_leads_to_a_link_local_address_is_not_called(

@@ -1,7 +1,8 @@
 """The courier: sends webhook messages that are due.
 
 It has a thread and an event loop of its own. Each origin has a few places and one that failed has a
-single one, so a slow or dead endpoint uses up its own places and nobody else's.
+single one, so a slow or dead endpoint uses up its own places and not those of others. Origins whose
+last message arrived, and all others, have a share of the places each: neither holds up the other.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ from headway.domain.webhooks import origin_of, signature
 from headway.scheduler import webhooks
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.webhook_targets import CheckedTransport, TargetRefusedError
-from headway.scheduler.webhooks import DueDelivery, Tried
+from headway.scheduler.webhooks import DueDelivery, Share, Tried
 from headway.storage import webhooks as kept
 from headway.storage.awaiting import awaiting
 from headway.storage.transaction import DELIVERIES, Transaction
@@ -28,6 +29,11 @@ T = TypeVar("T")
 
 MOST_IN_FLIGHT = 100
 MOST_PER_ORIGIN = 4
+MOST_PROVEN = 75
+"""How many places those have together whose last message arrived."""
+MOST_UNPROVEN = 50
+"""How many places those have together whose last message did not arrive, or who had none yet."""
+MOST_REMEMBERED = 10_000
 TIMEOUT_S = 10.0
 GRACE_S = 2.0
 SAFETY_POLL_S = 5.0
@@ -47,6 +53,7 @@ class Courier:
         self._stopping = False
         self._in_flight: Counter[str] = Counter()
         self._failing: set[str] = set()
+        self._proven: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._results: list[Tried] = []
         self._thread = threading.Thread(target=self._work, name="headway-courier", daemon=True)
@@ -110,13 +117,19 @@ class Courier:
     def _chooser(self, count: int) -> Callable[[Transaction], list[str]]:
         """Chooses what goes next by how things stand now: it runs in another thread."""
         in_flight, failing = self._in_flight.copy(), self._failing.copy()
+        proven = self._proven.copy()
+        to_proven = sum(in_flight[origin] for origin in in_flight.keys() & proven)
 
         def room(origin: str) -> int:
             most = 1 if origin in failing else MOST_PER_ORIGIN
             return most - in_flight[origin]
 
         full = [origin for origin in in_flight if room(origin) <= 0]
-        return lambda tx: webhooks.choose(tx, count, room=room, full_origins=full)
+        first = Share(proven, MOST_PROVEN - to_proven)
+        others = MOST_UNPROVEN - (in_flight.total() - to_proven)
+        return lambda tx: webhooks.choose(
+            tx, count, room=room, full_origins=full, first=first, others=others
+        )
 
     async def _take(self, delivery_ids: list[str]) -> list[DueDelivery]:
         write = self._scheduler.store.write_later
@@ -147,10 +160,7 @@ class Courier:
             self._in_flight[origin] -= 1
             if not self._in_flight[origin]:
                 del self._in_flight[origin]
-        if error is None:
-            self._failing.discard(origin)
-        else:
-            self._failing.add(origin)
+        self._judge(origin, arrived=error is None)
         self._results.append(
             Tried(
                 delivery_id=delivery.delivery_id,
@@ -160,6 +170,15 @@ class Courier:
             )
         )
         self._wake.set()
+
+    def _judge(self, origin: str, *, arrived: bool) -> None:
+        """Remember how the last message to an origin went."""
+        good, bad = self._proven, self._failing
+        (bad if arrived else good).discard(origin)
+        kept_in = good if arrived else bad
+        if len(kept_in) >= MOST_REMEMBERED:
+            kept_in.clear()
+        kept_in.add(origin)
 
     async def _try(
         self, client: httpx.AsyncClient, delivery: DueDelivery

@@ -4,7 +4,7 @@ import base64
 import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -12,7 +12,7 @@ from headway.domain import errors, requests, webhooks
 from headway.domain.webhooks import Delivery, DeliveryStatus, Webhook
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import webhooks as kept
-from headway.storage.transaction import DELIVERIES, Transaction
+from headway.storage.transaction import DELIVERIES, Row, Transaction
 
 TAKEN_FOR_MS = 60_000
 """How long a message that is being sent is nobody else's; far longer than a try may take."""
@@ -101,33 +101,70 @@ def redeliver(tx: Transaction, delivery_id: str) -> Delivery:
     return get_delivery(tx, delivery_id)
 
 
+class Share(NamedTuple):
+    """Some origins, and how many messages may go to them together."""
+
+    origins: Collection[str]
+    most: int
+
+
 def choose(
     tx: Transaction,
     count: int,
     *,
     room: Callable[[str], int] | None = None,
     full_origins: Collection[str] = (),
+    first: Share | None = None,
+    others: int | None = None,
 ) -> list[str]:
-    """Which messages may go now.
+    """Which messages may go now: the first share, then at most so many to other origins.
 
     `room` says how many more an origin takes; those in `full_origins` take none and are not even
     looked at, so that a dead endpoint's many messages never stand before another's few.
     """
-    chosen: Counter[str] = Counter()
-    found: list[str] = []
+    first = first or Share((), 0)
+    picks = _Picks(min(count, first.most), room)
+    picks.add(kept.due_to(tx, set(first.origins).difference(full_origins), LOOKED_AT))
+    picks.most = count if others is None else min(count, len(picks.found) + others)
+    left_out = {*full_origins, *first.origins}
     behind = kept.BEFORE_ALL
-    while len(found) < count:
-        full = {one for one in chosen if room is not None and chosen[one] >= room(one)}
-        rows = kept.due(tx, full.union(full_origins), LOOKED_AT, behind)
-        for row in rows:
-            origin = webhooks.origin_of(row["url"])
-            if len(found) < count and (room is None or chosen[origin] < room(origin)):
-                found.append(row["delivery_id"])
-                chosen[origin] += 1
+    while not picks.is_full:
+        rows = kept.due(tx, picks.full | left_out, LOOKED_AT, behind)
+        picks.add(rows)
         if len(rows) < LOOKED_AT:
             break
         behind = rows[-1]["due_at"], rows[-1]["delivery_id"]
-    return found
+    return picks.found
+
+
+class _Picks:
+    """Messages that were chosen, as many as there may be and as their origins take."""
+
+    def __init__(self, most: int, room: Callable[[str], int] | None) -> None:
+        self.most = most
+        self.found: list[str] = []
+        self._room = room
+        self._chosen: Counter[str] = Counter()
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.found) >= self.most
+
+    @property
+    def full(self) -> set[str]:
+        """The origins that take no more than was chosen."""
+        return {one for one in self._chosen if not self._fits(one)}
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Choose those of these messages that may go."""
+        for row in rows:
+            origin = webhooks.origin_of(row["url"])
+            if not self.is_full and self._fits(origin):
+                self.found.append(row["delivery_id"])
+                self._chosen[origin] += 1
+
+    def _fits(self, origin: str) -> bool:
+        return self._room is None or self._chosen[origin] < self._room(origin)
 
 
 def take(tx: Transaction, delivery_ids: Sequence[str]) -> list[DueDelivery]:

@@ -89,6 +89,14 @@ def due(
     )
 
 
+def due_to(tx: Transaction, origins: Collection[str], count: int) -> Sequence[Row]:
+    """Messages to these origins whose turn has come, longest due first."""
+    if not origins:
+        return ()
+    listed = records.listed(origins)
+    return tx.rows("due_deliveries_to", now=tx.now_ms, origins=listed, count=count)
+
+
 def take(tx: Transaction, delivery_ids: Sequence[str], until: int) -> Sequence[Row]:
     """Keep others from sending these until then; answers those that nobody else took before."""
     taken = [

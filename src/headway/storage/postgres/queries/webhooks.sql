@@ -37,6 +37,11 @@ WHERE d.due_at <= :now AND (d.origin IS NULL OR d.origin <> ALL (CAST(:full_orig
 AND (d.due_at, d.delivery_id) > (:due_at, :delivery_id)
 ORDER BY d.due_at, d.delivery_id LIMIT :count;
 
+-- name: due_deliveries_to
+-- Messages to some origins whose turn has come.
+SELECT d.delivery_id, d.url FROM deliveries d WHERE d.due_at <= :now AND d.origin = ANY (CAST(:origins AS text[]))
+ORDER BY d.due_at, d.delivery_id LIMIT :count;
+
 -- name: take_delivery
 -- This server tries a message: nobody else does until the moment given.
 UPDATE deliveries SET due_at = :until WHERE delivery_id = :delivery_id AND due_at <= :now;
