@@ -226,8 +226,9 @@ def test_servers_that_are_killed_under_load_lose_nothing_and_cron_goes_on(
     for schedule in two[0].get("/api/schedules")["items"]:
         two[0].http.patch(f"/api/schedules/{schedule['schedule_id']}", json={"enabled": False})
     check(stage, two[0], load, "SUCCEEDED", "FAILED", "TIMEOUT")
-    ends = Counter(job["status"] for job in all_jobs(two[0]))
-    assert ends["FAILED"] + ends["TIMEOUT"] <= 3 * 4
+    broken = [job for job in all_jobs(two[0]) if job["status"] in ("FAILED", "TIMEOUT")]
+    # A server runs four at once, and claims while fewer than four that ended are not reported yet.
+    assert len(broken) <= 3 * (4 + 3), Counter(job["error"] for job in broken)
     times = fires(two[0])
     assert len(times) > 2
     assert {after - before for before, after in pairwise(times)} == {timedelta(seconds=1)}

@@ -158,6 +158,25 @@ def test_outcomes_of_which_an_answer_says_nothing_are_reported_again(tmp_path: P
     executor.close()
 
 
+def test_while_outcomes_cannot_be_reported_no_more_are_claimed_than_there_are_slots(
+    tmp_path: Path,
+) -> None:
+    server = Server(jobs=20)
+    server.takes_reports = False
+    server.problem = errors.Unavailable("the database is away")
+    executor = ThreadExecutor({"work": Handler.of(work)}, 2)
+    worker = Worker(server, executor, slots=2, data=tmp_path)
+    worker.start()
+    eventually(lambda: worker._reporter.unreported >= 2 and not worker.slots.used)
+    tries = server.tries
+    eventually(lambda: server.tries > tries + 1)
+    assert 20 - len(server.jobs) <= 2 + 1
+    server.problem = None
+    eventually(lambda: len(server.released) == 20)
+    assert worker.stop(PATIENCE_S)
+    executor.close()
+
+
 def test_an_outcome_can_be_taken_along_once_its_slot_is_free(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

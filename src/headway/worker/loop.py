@@ -167,7 +167,15 @@ class Worker:
                 self._transport.wait()
 
     def _gather_slots(self) -> None:
-        """While work is plenty, claims wait a moment for some slots, to take more at once."""
+        """While work is plenty, claims wait a moment for some slots, to take more at once.
+
+        Ends that the scheduler does not know of yet hold leases. While they are as many as there
+        are slots, nothing more is claimed.
+        """
+        while self._reporter.unreported >= self.slots.size and not self._takes_reports:
+            self._reporter.poke()
+            if self._stopping.wait(PATIENCE_S):
+                return
         if self._plenty:
             self.slots.wait_free(PATIENCE_S, max(1, self.slots.size // 2))
 

@@ -37,6 +37,7 @@ class Reporter:
         self._reported = reported
         self._chance = chance
         self._ended: deque[Ended] = deque()
+        self._on_the_way = 0
         self._poke = threading.Event()
         self._stopping = threading.Event()
         self.patience_s = 0.0
@@ -55,6 +56,11 @@ class Reporter:
     def take(self) -> list[Ended]:
         """What is to be reported now, for the caller to do it."""
         return [self._ended.popleft() for _ in range(min(len(self._ended), MOST_AT_ONCE))]
+
+    @property
+    def unreported(self) -> int:
+        """How many runs have ended that the scheduler may not know of."""
+        return len(self._ended) + self._on_the_way
 
     def taken_along(self, ended: Sequence[Ended], reported: "Future[list[Refusal]]") -> None:
         """What came of reports that went along with a claim; those that failed are tried again."""
@@ -82,10 +88,12 @@ class Reporter:
                 self._stopping.wait(self.patience_s)
             self._poke.clear()
             while ended := self.take():
+                self._on_the_way = len(ended)
                 try:
                     self._report(ended)
                 except Exception:
                     log.exception("%d outcomes were reported and could not be put away", len(ended))
+                self._on_the_way = 0
             if self._stopping.is_set() and not self._ended:
                 return
 
