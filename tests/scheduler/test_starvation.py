@@ -351,3 +351,19 @@ def test_one_that_was_postponed_has_not_waited_for_the_limit_meanwhile(
     assert numbers(scheduler, 1) == [2]
     scheduler.store.write(lambda tx: cancel.cancel(scheduler, tx, 2, force=True))
     assert keepers(scheduler, small.number) == []
+
+
+def test_a_mark_that_is_handed_on_says_how_long_the_lane_has_waited(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    put(scheduler, "capacity", 10)
+    submit(scheduler, cost_units=10)
+    held = claim(scheduler)
+    submit_all(scheduler, *({"job_type": "large", "cost_units": 10} for _ in range(2)))
+    assert numbers(scheduler) == []
+    clock.move(301)
+    newer = submit(scheduler, "large", cost_units=10, priority=1)
+    scheduler.store.write(lambda tx: cancel.cancel(scheduler, tx, 2))
+    finish(scheduler, held)
+    assert newer.number == 4
+    assert numbers(scheduler, 1) == [3]

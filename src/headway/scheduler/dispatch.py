@@ -49,7 +49,7 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
             started = start.start(scheduler, tx, chronicle, request, picked.chosen, picked.rates)
         else:
             started = start.claim(scheduler, tx, chronicle, request, picked.chosen)
-    limit_waits.note(tx, [(one.job, one.since) for one in picked.limited], picked.marks)
+    limit_waits.note(tx, [(one.job, one.mark) for one in picked.limited], picked.marks)
     if picked.skipped:
         dedup.skip(scheduler, tx, chronicle, picked.skipped)
     freed = {lock.key for one in picked.chosen if one.job.gated for lock in one.job.terms.locks}

@@ -29,11 +29,11 @@ MOST_PASSED_OVER = 1000
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A job at the head of its lane, or one that starves: then it says since when."""
+    """A job at the head of its lane, or one that starves: then it says since when its lane does."""
 
     job: Head
     lane: Lane
-    since: int | None = None
+    mark: int | None = None
 
 
 class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +117,7 @@ class Picker:
         for one in starvation.starved(self._scheduler, self._tx, self._request.abilities):
             if not one.keeps or one.job.lane_id in full:
                 continue
-            candidate = Candidate(job=one.job, lane=one.lane, since=one.since)
+            candidate = Candidate(job=one.job, lane=one.lane, mark=one.mark)
             uses = self._uses_of(candidate)
             if not all(rooms[name].fits(amount) for name, amount in uses.items()):
                 full.add(one.job.lane_id)
@@ -149,9 +149,9 @@ class Picker:
         self._keeps.pop(number, None)
         if self._request.lease:
             self._use(candidate, uses)
-        since = candidate.since or candidate.job.limited_since
-        if since is not None and not self._fits(number, uses):
-            self.picked.marks.setdefault(candidate.job.lane_id, since)
+        mark = candidate.mark or candidate.job.limited_since
+        if mark is not None and not self._fits(number, uses):
+            self.picked.marks.setdefault(candidate.job.lane_id, mark)
 
     def _use(self, candidate: Candidate, uses: Mapping[str, int]) -> None:
         """What the candidate takes is not there for those that are considered after it."""

@@ -5,7 +5,7 @@ gate of it is open, it keeps back what it lacks of its limits, and once it has r
 until it starts. It keeps its place in the queue.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -27,11 +27,15 @@ MOST_STARVED = 100
 
 
 class Starved(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that was kept waiting for too long, since when, and whether only limits do so now."""
+    """A job that was kept waiting for too long, since when, and since when its lane was.
+
+    `keeps` says whether nothing but its limits keeps it waiting now.
+    """
 
     job: Head
     lane: Lane
     since: int
+    mark: int
     keeps: bool
 
     def keeper(self, amount: int) -> Keeper:
@@ -56,33 +60,49 @@ def starved(
     marked = tx.values(Head, "starved_jobs", **_kept_waiting(scheduler, tx))
     if not marked:
         return []
-    found = [*_with_lane_mates(scheduler, tx, marked)]
-    found.sort(key=lambda one: (one[0], one[1].order))
-    longest = found[:MOST_STARVED]
+    marks = _marks(marked)
+    longest = _longest(scheduler, tx, marked, marks)
     lanes = jobs.lanes(tx, {job.lane_id for job in marked})
     able = _Able(scheduler, tx, [job for _, job in longest], lanes, claimer)
     return [
-        Starved(job=job, lane=lanes[job.lane_id], since=since, keeps=able.could_start(job))
+        Starved(
+            job=job,
+            lane=lanes[job.lane_id],
+            since=since,
+            mark=marks.get(job.lane_id, since),
+            keeps=able.could_start(job),
+        )
         for since, job in longest
     ]
 
 
-def _with_lane_mates(
-    scheduler: Scheduler, tx: Transaction, marked: Sequence[Head]
-) -> Iterator[tuple[int, Head]]:
-    """A limit that holds the head of a lane holds the jobs behind it, since each was ready."""
-    before = _kept_waiting(scheduler, tx)["before"]
-    first: dict[int, int] = {}
+def _marks(marked: Sequence[Head]) -> dict[int, int]:
+    """Since when limits have kept the jobs of lanes waiting; claimed jobs wait for themselves."""
+    found: dict[int, int] = {}
     for job in marked:
-        since = job.limited_since or 0
-        yield since, job
         if job.status is states.QUEUED:
-            first.setdefault(job.lane_id, since)
-    for lane_id, since in first.items():
+            found.setdefault(job.lane_id, job.limited_since or 0)
+    return found
+
+
+def _longest(
+    scheduler: Scheduler, tx: Transaction, marked: Sequence[Head], marks: Mapping[int, int]
+) -> list[tuple[int, Head]]:
+    """Jobs that have waited for too long as their lanes have, or since they were ready."""
+    found = {job.number: job for job in marked}
+    for lane_id in marks:
         page = records.lane_page(lane_id, priorities.BEFORE_ALL, MOST_STARVED)
-        for job in tx.values(Head, "lane_heads", **page):
-            if job.limited_since is None and (job.queued_at or 0) <= before:
-                yield max(since, job.queued_at or 0), job
+        found |= {job.number: job for job in tx.values(Head, "lane_heads", **page)}
+    before = _kept_waiting(scheduler, tx)["before"]
+    waits = [(_since(job, marks), job) for job in found.values()]
+    starving = [(since, job) for since, job in waits if since <= before]
+    return sorted(starving, key=lambda one: (one[0], one[1].order))[:MOST_STARVED]
+
+
+def _since(job: Head, marks: Mapping[int, int]) -> int:
+    claimed = job.status in states.CLAIMS
+    mark = job.limited_since if claimed else marks[job.lane_id]
+    return max(mark or 0, job.queued_at or 0)
 
 
 class _Able:
