@@ -10,6 +10,7 @@ from headway.clock import SystemClock
 from headway.domain import ids
 from headway.domain.handlers import Handler
 from headway.domain.workers import Abilities, DataHome, served_types
+from headway.scheduler.threads import LiveThreads
 from headway.settings import Settings
 from headway.storage import data_id, log_files
 from headway.storage.log_parts import OutputBound
@@ -33,13 +34,14 @@ def executors(
     limit: int,
     bound: OutputBound,
     settings: Settings | None = None,
+    live: LiveThreads | None = None,
 ) -> Executors:
     """Every way to execute a job."""
     timers = Timers()
     nursery = Nursery(Guard(), timers, bound=bound)
     isolated = {name for name, handler in handlers.items() if handler.isolation == "process"}
     return Executors(
-        ThreadExecutor(handlers, slots, timers=timers, result_limit=limit),
+        ThreadExecutor(handlers, slots, timers=timers, result_limit=limit, live=live),
         ProcessExecutor(handlers, nursery, result_limit=limit, settings=settings),
         CommandExecutor(nursery, workspace.resolve),
         isolated,

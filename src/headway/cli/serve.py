@@ -77,6 +77,7 @@ def _serve(
         scheduler.rules.largest_result,
         scheduler.output,
         _of_handlers(settings),
+        scheduler.threads,
     )
     worker = Worker(
         transport,

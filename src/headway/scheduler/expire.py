@@ -19,6 +19,7 @@ def expire_leases(scheduler: Scheduler, tx: Transaction) -> int:
     if not late:
         return 0
     scheduler.seen.expired_leases += len(late)
+    scheduler.threads.outlive(row["lease_id"] for row in late)
     chronicle = Chronicle(tx)
     for overrun in (False, True):
         rows = [

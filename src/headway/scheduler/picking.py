@@ -11,7 +11,7 @@ from headway.domain import priorities, states
 from headway.domain.jobs import Lane
 from headway.domain.limits import Rate
 from headway.domain.workers import Abilities
-from headway.scheduler import admit, dedup, lane_order, starvation
+from headway.scheduler import admit, dedup, lane_order, late_threads, starvation
 from headway.scheduler.facts import Facts
 from headway.scheduler.lane_gates import NOBODY
 from headway.scheduler.lane_order import Order
@@ -85,6 +85,7 @@ class Picker:
         self._rooms = limits.rooms(tx, scheduler.concurrency)
         tx.look_at_the_clock()  # nobody is waited for any more: leases last from here on
         self._facts = Facts(scheduler, tx)
+        self._late = late_threads.late_chains(scheduler, tx)
         self._left = {name: room.left for name, room in self._rooms.items()}
         self._starved: dict[int, Candidate] = {}
         self._keeps: dict[int, Mapping[str, int]] = {}
@@ -127,6 +128,8 @@ class Picker:
     def _consider(self, candidate: Candidate) -> bool:
         """Take the candidate or pass over it; False when the claim is full."""
         self._seen.add(candidate.job.number)
+        if self._late and self._waits_for_thread(candidate.job.number):
+            return True
         uses = self._uses_of(candidate)
         has_room = not self._request.lease or self._fits(candidate.job.number, uses)
         if candidate.job.gated and not self._is_still_open(candidate, has_room):
@@ -142,6 +145,10 @@ class Picker:
             self._take(candidate, uses)
         passed_over = len(self.picked.refused) + len(self.picked.skipped)
         return len(self.picked.chosen) < self._count and passed_over < MOST_PASSED_OVER
+
+    def _waits_for_thread(self, number: int) -> bool:
+        (record,) = jobs.read(self._tx, [number])
+        return late_threads.closed(self._late, record) is not None
 
     def _take(self, candidate: Candidate, uses: Mapping[str, int]) -> None:
         number = candidate.job.number

@@ -14,6 +14,7 @@ from headway.domain.leases import CLAIM_TTL_S, DEFAULT_TTL_S
 from headway.domain.limits import ConcurrencyPolicy, StandardPolicy
 from headway.domain.secrets import SECRET_PARAMS
 from headway.scheduler.observations import Observations
+from headway.scheduler.threads import LiveThreads
 from headway.scheduler.waiting import WaitingCounts
 from headway.storage.log_parts import OutputBound
 from headway.storage.store import Clock, Store
@@ -58,6 +59,7 @@ class Scheduler:
     seen: Observations = field(default_factory=Observations)
     waiting: WaitingCounts = field(default_factory=WaitingCounts)
     output: OutputBound = field(default_factory=OutputBound)
+    threads: LiveThreads = field(default_factory=LiveThreads)
     is_process_alive: Callable[[str, int, str], bool] = lambda *_: True
     """Whether a worker's process is there, as far as can be told from this machine."""
 

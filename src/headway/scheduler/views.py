@@ -11,7 +11,7 @@ import msgspec
 from headway.domain import states
 from headway.domain.gates import Closed
 from headway.domain.jobs import Job, Lane
-from headway.scheduler import admit, lane_waits, unsettled
+from headway.scheduler import admit, lane_waits, late_threads, unsettled
 from headway.scheduler.facts import gather
 from headway.scheduler.lane_gates import LaneGates
 from headway.scheduler.scheduler import Scheduler
@@ -108,7 +108,17 @@ def _closed_now(
             found := gates.first_closed(_lane(job), job.number, claimed=claimed)
         ):
             closed[job.number] = found
-    return closed
+    return {**_behind_threads(scheduler, tx, judged), **closed}
+
+
+def _behind_threads(
+    scheduler: Scheduler, tx: Transaction, judged: Sequence[Job]
+) -> dict[int, Closed]:
+    """Jobs that wait for the thread of an earlier attempt."""
+    late = late_threads.late_chains(scheduler, tx)
+    waiting = jobs.read(tx, [job.number for job in judged]) if late else []
+    verdicts = {one.number: late_threads.closed(late, one) for one in waiting}
+    return {number: verdict for number, verdict in verdicts.items() if verdict is not None}
 
 
 def _may_close(job: Job) -> bool:

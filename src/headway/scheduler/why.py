@@ -20,7 +20,7 @@ from headway.domain.gates import (
 from headway.domain.gates.after import Predecessor
 from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Job
-from headway.scheduler import ancestors, circles, lock_lines, unsettled
+from headway.scheduler import ancestors, circles, late_threads, lock_lines, unsettled
 from headway.scheduler.facts import Facts, gather
 from headway.scheduler.lane_gates import LaneGates
 from headway.scheduler.scheduler import Scheduler
@@ -69,9 +69,19 @@ def _closed(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> Verdict
     if record.status is states.WAITING_ON_LOCKS:
         found.setdefault(Gate.LOCKS, _in_line(tx, record))
     found.update(gates.closed(lane, record.number, claimed=record.status in states.CLAIMS))
+    if late := late_threads.closed(late_threads.late_chains(scheduler, tx), record):
+        found[Gate.WORKER] = _with_others(late, found.get(Gate.WORKER))
     if circle := circles.find(scheduler, tx, record):
         found = _with_circle(found, circle)
     return found
+
+
+def _with_others(late: Closed, other: Closed | None) -> Closed:
+    """A job that waits for a thread may lack a worker or a slot besides."""
+    if other is None:
+        return late
+    blockers = (*late.blockers, *other.blockers)
+    return msgspec.structs.replace(late, blockers=blockers, forever=other.forever)
 
 
 def _own_gates(record: JobRecord, facts: Facts) -> dict[Gate, Closed]:

@@ -77,6 +77,7 @@ class LeaseKeeper:
         self._stopping = False
         transport.on_cancel(self._look_now)
         self._look = False
+        self._fenced_at = time.monotonic()
         self._threads = [
             threading.Thread(target=self._loop, name="headway-leases", daemon=True),
             threading.Thread(target=self._fence_loop, name="headway-fence", daemon=True),
@@ -124,6 +125,11 @@ class LeaseKeeper:
         self._watch.set()
         for thread in self._threads:
             thread.join()
+
+    def catch_up(self) -> None:
+        """After a freeze of this process: give up what is lost before anything new is claimed."""
+        if time.monotonic() > self._fenced_at + 2 * TICK_S:
+            self._fence()
 
     def _look_now(self) -> None:
         self._look = True
@@ -194,7 +200,7 @@ class LeaseKeeper:
                 held.running.stop()
 
     def _fence(self) -> None:
-        now = time.monotonic()
+        now = self._fenced_at = time.monotonic()
         for held in self.held():
             if held.fence_at <= now:
                 self._lose(held, "it could not be renewed in time")

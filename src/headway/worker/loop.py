@@ -202,6 +202,7 @@ class Worker:
     def _take(self, count: int) -> Taken:
         """Claim jobs, and say in the same breath which have ended."""
         self._collects = False
+        self._keeper.catch_up()
         ended = self._silent(self._reporter.take()) if self._takes_reports else []
         self._takes_reports = self._transport.takes_reports
         # After an answer that never came: what was leased to us may be more than we know of.

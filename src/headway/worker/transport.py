@@ -124,6 +124,7 @@ class LocalTransport:
         self._claimer: int | None = None
         self._closing = threading.Event()
         self._stop_listening = [self._store.wakeups.listen(READY, self._hear)]
+        scheduler.threads.when_one_ends = lambda: self._store.wakeups.tell([READY])
 
     def register(self) -> None:
         """Say who is there, and that it still is."""

@@ -1,6 +1,7 @@
 """Gate 9: is there a worker that takes such jobs, with a free slot?"""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from headway.domain import states
 from headway.domain.gates.verdict import Blocker, Closed
@@ -23,6 +24,23 @@ def check(lane: Lane, workers: Sequence[Worker]) -> Closed | None:
         detail=f"no worker for queue {lane.queue} with {wanted}",
         blockers=tuple(_unfit(worker, lane) for worker in workers),
         forever=all(worker.gone for worker in fitting),
+    )
+
+
+def still_running(job: str, since: datetime | None) -> Closed:
+    """Closed while an earlier attempt goes on in a thread, which cannot be stopped."""
+    return Closed(
+        status=states.QUEUED,
+        kind="worker",
+        detail=f"an earlier attempt still runs in a thread: job {job}",
+        blockers=(
+            Blocker(
+                kind="job",
+                id=job,
+                detail="its lease is over, but a thread cannot be stopped",
+                since=since,
+            ),
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from headway.client import parents
 from headway.domain.handlers import Handler
 from headway.domain.runs import Outcome
+from headway.scheduler.threads import LiveThreads
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls
@@ -21,8 +22,9 @@ _log = logging.getLogger(__name__)
 class EventLoop:
     """The loop and its thread, both made when the first async handler runs."""
 
-    def __init__(self, timers: Timers, result_limit: int) -> None:
+    def __init__(self, timers: Timers, result_limit: int, live: LiveThreads) -> None:
         self.timers = timers
+        self.live = live
         self.result_limit = result_limit
         self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -71,6 +73,7 @@ class AsyncRun:
     ) -> None:
         self._loop = loop
         self._handler = handler
+        self._run_id = work.run_id
         self._timeout_s = work.timeout_s
         self._parent_id = work.parent_id
         self._ctx = ctx
@@ -84,6 +87,7 @@ class AsyncRun:
 
     def stop(self) -> None:
         """Ask the handler to stop, and cancel its task."""
+        self._loop.live.outlive([self._run_id])
         self._is_stopped = True
         self._ctx.cancel()
         self._loop.soon(self._cancel_task)
@@ -93,11 +97,12 @@ class AsyncRun:
 
     async def _live(self) -> None:
         if self._timeout_s is None:
-            self._settlement.settle(await self._outcome())
-            return
-        timer = self._loop.timers.after(self._timeout_s, self._time_out)
-        outcome = await self._outcome()
-        timer.cancel()
+            outcome = await self._outcome()
+        else:
+            timer = self._loop.timers.after(self._timeout_s, self._time_out)
+            outcome = await self._outcome()
+            timer.cancel()
+        self._loop.live.end(self._run_id)
         self._settlement.settle(outcome)
 
     async def _outcome(self) -> Outcome:
@@ -120,6 +125,7 @@ class AsyncRun:
 
     def _time_out(self) -> None:
         if self._timeout_s is not None and self._settlement.claim():
+            self._loop.live.outlive([self._run_id])
             self._ctx.cancel()
             self._loop.soon(self._cancel_task)
             self._settlement.report(calls.timed_out(self._timeout_s))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from headway.client import parents
 from headway.domain.handlers import Handler
 from headway.domain.runs import Outcome
+from headway.scheduler.threads import LiveThreads
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls
@@ -29,16 +30,19 @@ class ThreadExecutor:
         *,
         timers: Timers | None = None,
         result_limit: int = calls.RESULT_LIMIT,
+        live: LiveThreads | None = None,
     ) -> None:
         self.timers = timers or Timers()
+        self.live = live or LiveThreads()
         self.result_limit = result_limit
         self._handlers = handlers
         self.threads = SlotThreads(slots, self.timers)
-        self._loop = EventLoop(self.timers, result_limit)
+        self._loop = EventLoop(self.timers, result_limit, self.live)
 
     def start(self, work: Work, ctx: JobContext, done: Done) -> Running:
         """Hand the run to a slot thread, or to the event loop."""
         handler = self._handlers.get(work.job_type)
+        self.live.begin(work.run_id, work.number)
         if handler is not None and handler.is_async:
             return self._loop.start(handler, work, ctx, done)
         run = _ThreadRun(self, handler, work, ctx, done)
@@ -72,6 +76,7 @@ class _ThreadRun:
 
     def stop(self) -> None:
         """A thread cannot be stopped from outside: ask it."""
+        self._executor.live.outlive([self._work.run_id])
         self._ctx.cancel()
 
     def renew(self, deadline: float) -> None:
@@ -80,10 +85,12 @@ class _ThreadRun:
     def execute(self) -> bool:
         """Run to the end; False when the outcome came too late to count."""
         if self._work.timeout_s is None:
-            return self._settlement.settle(self._outcome())
-        timer = self._executor.timers.after(self._work.timeout_s, self._time_out)
-        outcome = self._outcome()
-        timer.cancel()
+            outcome = self._outcome()
+        else:
+            timer = self._executor.timers.after(self._work.timeout_s, self._time_out)
+            outcome = self._outcome()
+            timer.cancel()
+        self._executor.live.end(self._work.run_id)
         return self._settlement.settle(outcome)
 
     def _outcome(self) -> Outcome:
@@ -108,6 +115,7 @@ class _ThreadRun:
                 'goes on until it looks at ctx.cancelled; isolation="process" would end it',
                 self._work.number,
             )
+            self._executor.live.outlive([self._work.run_id])
             self._ctx.cancel()
             self._executor.threads.write_off()
             self._settlement.report(calls.timed_out(self._work.timeout_s))
