@@ -5,13 +5,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.helpers import submit
+from tests.helpers import job, submit
 from tests.scheduler.asking import queue_order, submit_all
 
 from headway.domain import errors
 from headway.domain.group_requests import GroupRequest
 from headway.domain.handlers import Handler
-from headway.scheduler import groups
+from headway.domain.template_requests import TemplateRequest
+from headway.scheduler import groups, limit_control, templates
 from headway.scheduler.scheduler import Scheduler
 
 
@@ -95,3 +96,26 @@ def test_a_job_that_is_not_made_because_of_its_unique_key_must_make_sense_too(
     with pytest.raises(errors.Invalid):
         submit_all(scheduler, asked, {"ref": "second", "after": ["ref:first"]})
     assert queue_order(scheduler) == [there.number]
+
+
+def test_jobs_of_a_batch_that_differ_in_what_they_need_to_start_do_so_in_the_store(
+    scheduler: Scheduler,
+) -> None:
+    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, "gpu", size=4, rate=None))
+    template = TemplateRequest(name="heavy", job_type="work", limits={"gpu": 2}, requires=("a",))
+    scheduler.store.write(lambda tx: templates.create(scheduler, tx, template, by_admin=True))
+    heavy: dict[str, Any] = {"job_type": None, "template": "heavy"}
+    wanted: list[tuple[dict[str, Any], tuple[Any, ...]]] = [
+        ({"limits": {"gpu": 1}}, ({"gpu": 1}, (), 1)),
+        ({}, ({}, (), 1)),
+        ({"constraints": {"gpu_required": True}}, ({}, ("gpu",), 1)),
+        ({"cost_units": 3}, ({}, (), 3)),
+        (heavy, ({"gpu": 2}, ("a",), 1)),
+        (heavy | {"limits": {}}, ({}, ("a",), 1)),
+        (heavy | {"requires": []}, ({"gpu": 2}, (), 1)),
+        (heavy, ({"gpu": 2}, ("a",), 1)),
+        ({}, ({}, (), 1)),
+    ]
+    made = [job(scheduler, one) for one in submit_all(scheduler, *(asked for asked, _ in wanted))]
+    found = [(one.limits, one.requires, one.cost_units) for one in made]
+    assert found == [expected for _, expected in wanted]

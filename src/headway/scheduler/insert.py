@@ -71,7 +71,7 @@ def insert(tx: Transaction, new_jobs: Sequence[NewJob], chronicle: Chronicle) ->
             tx.due_at(rows[-1]["due_at"])
         if (closed is None and job.gated) or (closed is not None and closed.forever):
             to_admit.append(job.number)
-        chronicle.add(events.SUBMITTED, job.number, {"status": rows[-1]["status"]})
+    chronicle.add_all(events.SUBMITTED, {row["number"]: {"status": row["status"]} for row in rows})
     payloads = [
         {"payload_id": job.payload_id, "body": job.params}
         for job in new_jobs
@@ -107,6 +107,8 @@ def _first_gates(
     tx: Transaction, job: NewJob, statuses: Mapping[int, JobStatus]
 ) -> tuple[Closed | None, int]:
     """The gates of time and of other jobs, and how many of those are not met."""
+    if job.scheduled_for is None and not job.terms.after:
+        return None, 0
     late = time.check(moments.maybe_from_millis(job.scheduled_for), tx.now)
     waits = [one for one in job.terms.after if not _is_met(job, one, statuses)]
     if late or not waits:

@@ -50,6 +50,7 @@ class Builder:
         self._lane_ids = lane_ids
         self._earlier = earlier
         self._limits: set[str] | None = None
+        self._lanes: dict[tuple[object, ...], tuple[int, str]] = {}
 
     def look_up(self, plans: Iterable[Plan]) -> None:
         """Read the jobs that these plans name as parents and by artifacts, all at once."""
@@ -58,16 +59,14 @@ class Builder:
     def new_job(self, plan: Plan, after: tuple[After, ...]) -> NewJob:
         """The job of a plan, or the reason why there can be none."""
         request, template, origin = plan.request, plan.template, self._origin
-        lane = requests.lane_of(request, template)
-        command_rule.check_allowed(self._scheduler, lane)
-        self._check_limits(lane.limits)
-        body = self._params(lane.job_type, plan)
+        lane_id, job_type = self._lane(request, template)
+        body = self._params(job_type, plan)
         step = plan.number - self._allocation.number
         start = requests.start_time(request, self._tx.now)
         return NewJob(
             number=plan.number,
             job_id=plan.job_id,
-            lane_id=self._lane_ids.find(lane),
+            lane_id=lane_id,
             payload_id=0 if body == "{}" else self._allocation.payload_id + step,
             params=None if body == "{}" else body,
             priority=requests.priority_of(request, template),
@@ -86,6 +85,21 @@ class Builder:
             request_hash=resubmits.request_hash(plan.asked) if request.idempotency_key else None,
             dedup_key=request.dedup_key,
         )
+
+    def _lane(self, request: JobRequest, template: Template | None) -> tuple[int, str]:
+        """The lane of a job and its job type; most jobs of a batch say the same of it."""
+        if request.requires or request.limits or request.constraints:
+            return self._find_lane(request, template)
+        said = (template and template.template_id, request.limits is None, *_of_lane(request))
+        if said not in self._lanes:
+            self._lanes[said] = self._find_lane(request, template)
+        return self._lanes[said]
+
+    def _find_lane(self, request: JobRequest, template: Template | None) -> tuple[int, str]:
+        lane = requests.lane_of(request, template)
+        command_rule.check_allowed(self._scheduler, lane)
+        self._check_limits(lane.limits)
+        return self._lane_ids.find(lane), lane.job_type
 
     def _params(self, job_type: str, plan: Plan) -> str:
         stored = {**(plan.template.params if plan.template else {}), **self._origin.params}
@@ -144,6 +158,7 @@ def _jobs_named(request: JobRequest) -> Iterator[str]:
         yield from artifact_names.jobs_named((*request.needs, *request.produces))
 
 
+_of_lane = operator.attrgetter("job_type", "queue", "cost_units", "requires")
 _of_terms = operator.attrgetter(
     *("needs", "produces", "locks", "pinned_head", "approval", "missing_producer"),
     *("timeout_s", "retry_policy", "webhook_url", "dedup_window_s", "tags", "parent_id"),
