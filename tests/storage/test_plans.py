@@ -129,6 +129,18 @@ def test_dependencies_are_reopened_in_steps_in_proportion_to_their_number() -> N
     assert steps[1] < 6 * steps[0]
 
 
+def test_on_postgresql_reopened_dependencies_are_looked_up_by_chain_alone(
+    empty_postgres: str,
+) -> None:
+    question = b"EXPLAIN (GENERIC_PLAN, FORMAT JSON) " + named("reopen_dependencies").numbered
+    with connect(empty_postgres) as raw:
+        ((plans,),) = raw.execute(question).fetchall()
+    (plan,) = plans
+    looks = [str(node.get("Index Cond")) for node in _nodes(plan["Plan"])]
+    assert any("chain" in look for look in looks)
+    assert not any("job_number" in look for look in looks)
+
+
 def _steps_of_reopening(count: int) -> int:
     """How many instructions SQLite takes to reopen the dependencies of a chain of jobs."""
     raw = sqlite3.connect(":memory:")
