@@ -1,12 +1,19 @@
 """A parent that holds what its child needs is named as such."""
 
+from functools import partial
+from typing import Any
+
+import msgspec
 import pytest
 from tests.helpers import WORKER, claim, finish, submit
 from tests.scheduler.asking import closed_gate, keep_time, register, show, why
 
+from headway.api import children
 from headway.domain import errors
 from headway.domain.gates import Blocker
+from headway.domain.requests import JobRequest
 from headway.domain.runs import RunStatus
+from headway.domain.tokens import Principal, Role
 from headway.scheduler import limit_control
 from headway.scheduler.scheduler import Scheduler
 
@@ -62,3 +69,36 @@ def test_a_retry_keeps_its_parent(scheduler: Scheduler) -> None:
 def test_the_parent_must_be_there(scheduler: Scheduler) -> None:
     with pytest.raises(errors.UnknownReference):
         submit(scheduler, parent_id=7)
+
+
+def test_a_worker_submits_and_sees_only_children_of_what_it_runs(scheduler: Scheduler) -> None:
+    register(scheduler, token_id="t")
+    parent, other = submit(scheduler), submit(scheduler, "other", unique_key="theirs")
+    claim(scheduler, job_types=("work",))
+    worker = Principal(name="w", role=Role.WORK, token_id="t")
+
+    def check(principal: Principal = worker, **fields: Any) -> None:
+        request = msgspec.convert({"job_type": "child", **fields}, JobRequest)
+        scheduler.store.read(lambda tx: children.check(scheduler, tx, principal, [request]))
+
+    check(parent_id=parent.number)
+    child = submit(scheduler, "child", parent_id=parent.number, unique_key="ours")
+    check(parent_id=parent.job_id, after=[child.number], unique_key="ours")
+    scheduler.store.read(lambda tx: children.check_own(tx, worker, child.job_id))
+    stranger = Principal(name="s", role=Role.WORK, token_id="another")
+    for wrong in (
+        {},
+        {"parent_id": other.number},
+        {"parent_id": 10**6},
+        {"parent_id": parent.number, "after": [other.number]},
+        {"parent_id": parent.number, "needs": [f"job:{other.number}"]},
+        {"parent_id": parent.number, "unique_key": "theirs"},
+    ):
+        with pytest.raises(errors.Forbidden):
+            check(**wrong)
+    with pytest.raises(errors.Forbidden):
+        check(stranger, parent_id=parent.number)
+    for reference in (other.job_id, str(10**6)):
+        see = partial(children.check_own, principal=worker, reference=reference)
+        with pytest.raises(errors.Forbidden):
+            scheduler.store.read(see)

@@ -83,9 +83,7 @@ def _find(tx: Transaction, reference: str | int) -> JobRecord | None:
 
 def _runs(tx: Transaction, principal: Principal, record: JobRecord) -> bool:
     """Whether the last link of the job's chain runs on a worker of this token."""
-    chain = abs(record.chain)
-    (last,) = jobs.read(tx, [jobs.chain_ends(tx, [chain])[chain].number])
-    if last.status is not states.RUNNING or last.worker_id is None:
-        return False
-    owner = tx.row("owner_of_worker", worker_id=last.worker_id)
-    return owner is not None and owner["token_id"] == principal.token_id
+    ends = jobs.chain_ends(tx, [abs(record.chain)]).values()
+    running = [one.number for one in ends if one.status is states.RUNNING]
+    owners = [tx.row("owner_of_worker", worker_id=one.worker_id) for one in jobs.read(tx, running)]
+    return any(one is not None and one["token_id"] == principal.token_id for one in owners)

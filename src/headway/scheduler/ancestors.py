@@ -23,8 +23,8 @@ def of(tx: Transaction, record: JobRecord) -> dict[str, str]:
         if not numbers:
             break
         (record,) = jobs.read(tx, list(numbers.values()))
-        chain = abs(record.chain)
-        for job_id in (record.job_id, jobs.chain_ends(tx, [chain])[chain].job_id):
+        ends = jobs.chain_ends(tx, [abs(record.chain)]).values()
+        for job_id in (record.job_id, *(one.job_id for one in ends)):
             found[job_id] = word
         word = "an ancestor"
     return found
