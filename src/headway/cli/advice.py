@@ -214,8 +214,11 @@ def _pause(_session: Session, job: Job, row: GateRow) -> list[Step]:
     return [Step("To resume", "headway resume")]
 
 
-def _worker(session: Session, job: Job, _row: GateRow) -> list[Step]:
+def _worker(session: Session, job: Job, row: GateRow) -> list[Step]:
     """Beside a server a worker is enough; without one somebody has to schedule, too."""
+    if drained := [one.id for one in row.blockers if one.status == "draining"]:
+        again = f"headway workers drain {drained[0]} --undo"
+        return [Step("The workers for it are drained. To let one take jobs again", again)]
     program = "headway serve" if session.is_local else "headway worker"
     able = "".join(f" --capability {word}" for word in job.requires)
     if job.job_type == "command":

@@ -54,6 +54,11 @@ def groups(ctx: typer.Context, incomplete: str) -> list[Offer]:
     return _offers(ctx, incomplete, _groups)
 
 
+def workers(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The names of workers that are alive."""
+    return _offers(ctx, incomplete, _workers)
+
+
 def statuses(incomplete: str) -> list[Offer]:
     """The statuses of a job, also after a comma."""
     from headway.domain.states import JobStatus
@@ -108,6 +113,13 @@ def _groups(session: "Session") -> Iterable[Offer]:
 
     found = session.send(calls.list_groups(Paging(limit=NEWEST))).items
     return [(one.name or one.group_id, one.status.lower()) for one in found]
+
+
+def _workers(session: "Session") -> Iterable[Offer]:
+    from headway.client import calls
+
+    found = [one for one in session.send(calls.list_workers()).items if one.alive]
+    return [(one.worker_id, "draining" if one.draining_since else one.host) for one in found]
 
 
 def _offers(

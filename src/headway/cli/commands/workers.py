@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headway.cli import completion
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
@@ -42,7 +43,15 @@ def list_workers(session: "Session") -> None:
 @command(app, "drain", "headway workers drain worker-gpu1-4711-0f3a9c")
 def drain(
     session: "Session",
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The worker, as `list` shows it.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="The worker, as `list` shows it.",
+            show_default=False,
+            autocompletion=completion.workers,
+        ),
+    ],
     undo: Annotated[bool, typer.Option("--undo", help="Let it take jobs again.")] = False,
 ) -> None:
     """Let a worker finish the jobs it holds and take no more; `headway worker` then exits."""
