@@ -146,6 +146,25 @@ def test_a_claim_reads_only_the_lanes_that_it_takes_from(
     )
 
 
+def test_a_claim_in_vain_does_not_judge_every_lane_again(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(scheduler, "type:story", 1)
+    submit_all(scheduler, *({"job_type": "story"} for _ in range(3)))
+    assert numbers(scheduler, 1) == [1]
+    assert numbers(scheduler, 1) == []
+    asked: list[str] = []
+    rows = Transaction.rows
+
+    def watched(tx: Transaction, name: str, /, **params: Any) -> Any:
+        asked.append(name)
+        return rows(tx, name, **params)
+
+    monkeypatch.setattr(Transaction, "rows", watched)
+    assert numbers(scheduler, 1) == []
+    assert "held_by_worker" not in asked
+
+
 def test_whoever_waits_for_a_rate_is_woken_when_it_opens(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:

@@ -42,7 +42,7 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     if picked.skipped:
         tx.alone()
     chronicle = Chronicle(tx)
-    crowded = _is_crowded(picker, ready, lanes)
+    crowded = _is_crowded(picker, ready, lanes, takes_jobs=bool(picked.chosen))
     with lane_waits.kept(scheduler, tx) if crowded else nullcontext():
         _keep_waits(tx, ready, picked.chosen, crowded=crowded)
         if request.lease:
@@ -59,13 +59,19 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     return started
 
 
-def _is_crowded(picker: Picker, ready: Mapping[int, Row], lanes: Mapping[int, Lane]) -> bool:
-    """Whether a limit is full for a lane, or was: only that changes what its jobs wait on."""
-    return any(
-        row["closed"] == lane_waits.LIMITS
-        or picker.is_full_for(lane_id, lanes.get(lane_id) or records.lane(row))
-        for lane_id, row in ready.items()
-    )
+def _is_crowded(
+    picker: Picker, ready: Mapping[int, Row], lanes: Mapping[int, Lane], *, takes_jobs: bool
+) -> bool:
+    """Whether a limit is full for a lane, or was: only that changes what its jobs wait on.
+
+    A claim that takes no job changes nothing: then what is known need only be true.
+    """
+    for lane_id, row in ready.items():
+        is_full = picker.is_full_for(lane_id, lanes.get(lane_id) or records.lane(row))
+        was_full = row["closed"] == lane_waits.LIMITS
+        if is_full != was_full or (takes_jobs and is_full):
+            return True
+    return False
 
 
 def _keep_waits(
