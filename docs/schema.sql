@@ -373,7 +373,7 @@ CREATE TABLE tokens (
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
     revoked_at INTEGER
-) WITHOUT ROWID;
+, last_used_at INTEGER) WITHOUT ROWID;
 
 CREATE TABLE unsettled (
     job_number INTEGER PRIMARY KEY
@@ -394,3 +394,13 @@ CREATE TABLE lane_waits (
 CREATE INDEX workers_there ON workers (worker_id) WHERE left_at IS NULL;
 
 CREATE INDEX deliveries_due_by_origin ON deliveries (origin, due_at) WHERE due_at IS NOT NULL;
+
+CREATE TABLE audit (
+    entry_id TEXT PRIMARY KEY,
+    at       INTEGER NOT NULL,
+    actor    TEXT NOT NULL,
+    role     TEXT,
+    token_id TEXT,
+    action   TEXT NOT NULL,
+    target   TEXT
+) WITHOUT ROWID;

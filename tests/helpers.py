@@ -146,6 +146,8 @@ def ask(
         body=Nothing() if body is None else body,
         query=Nothing() if query is None else query,
         path=path,
+        action=operation.__name__,
+        noun="thing",
     )
     answer = operation(call)
     return answer.result(30) if isinstance(answer, Future) else answer

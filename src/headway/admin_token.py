@@ -7,8 +7,8 @@ import stat
 from pathlib import Path
 
 from headway.domain import errors
-from headway.domain.tokens import PREFIX, Role, Token, digest, has_our_form
-from headway.scheduler import tokens
+from headway.domain.tokens import PREFIX, Principal, Role, Token, digest, has_our_form
+from headway.scheduler import audit, tokens
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import tokens as stored
 from headway.storage.transaction import Transaction
@@ -62,12 +62,14 @@ def ensure(data: Path, scheduler: Scheduler) -> None:
         if known is not None and not known.is_good(tx.now):
             text, known = _replace(data), None
         if known is None:
-            tokens.adopt(scheduler, tx, NAME, Role.ADMIN, text)
+            made = tokens.adopt(scheduler, tx, NAME, Role.ADMIN, text)
+            by = Principal(name="headway serve", role=Role.ADMIN)
+            audit.note(scheduler, tx, by, "adopt_token", f"token {made.token_id}")
 
     scheduler.store.write(work)
 
 
-def rotate(data: Path, scheduler: Scheduler) -> Token:
+def rotate(data: Path, scheduler: Scheduler, by: Principal) -> Token:
     """Make the data directory a new token and revoke the one that it had."""
 
     def work(tx: Transaction) -> Token:
@@ -75,7 +77,9 @@ def rotate(data: Path, scheduler: Scheduler) -> Token:
         known = None if old is None else stored.by_digest_in_any_state(tx, digest(old))
         if known is not None:
             tokens.revoke(tx, known.token_id)
-        return tokens.adopt(scheduler, tx, NAME, Role.ADMIN, _replace(data))
+        made = tokens.adopt(scheduler, tx, NAME, Role.ADMIN, _replace(data))
+        audit.note(scheduler, tx, by, "rotate_token", f"token {made.token_id}")
+        return made
 
     return scheduler.store.write(work)
 

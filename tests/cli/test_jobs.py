@@ -9,7 +9,7 @@ from tests.cli.conftest import Cli
 from tests.helpers import claim, finish
 
 from headway import settings, wiring
-from headway.client.transport import LocalTransport
+from headway.client.transport import LocalTransport, local_principal
 from headway.domain.runs import RunStatus
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
@@ -194,7 +194,8 @@ def test_several_jobs_are_approved_rejected_cancelled_and_retried_at_once(cli: C
     assert len(cli.text("jobs", "approve", "1", "2").splitlines()) == 2
     assert cli.text("jobs", "cancel", "1", "2") == "Job 1 cancelled\nJob 2 cancelled\n"
     told = cli.call("jobs", "reject", "1", "3", "9", code=4)
-    assert told.stdout == "Job 3 blocked_by_approval: rejected by local\n", (
+    person = local_principal().name
+    assert told.stdout == f"Job 3 blocked_by_approval: rejected by {person}\n", (
         "one that is refused keeps none back"
     )
     assert "job 1 is not awaiting approval" in told.stderr

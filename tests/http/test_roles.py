@@ -8,6 +8,7 @@ import httpx
 import pytest
 from tests.servers import Server
 
+from headway.api import table
 from headway.api.operation import OPERATIONS
 from headway.domain.tokens import Principal, Role
 
@@ -67,6 +68,12 @@ SPECIAL = [
     ("GET", "/metrics", Role.READ),
 ]
 TABLE = [(one.method, one.path, one.role) for one in OPERATIONS] + SPECIAL
+FOR_WORKERS = {(one.method, one.path) for one in OPERATIONS if one.for_workers}
+
+
+def test_the_table_has_every_operation() -> None:
+    """Operations are in it once their modules are loaded, which the table sees to."""
+    assert len(OPERATIONS) >= len(table.ROOMS)
 
 
 @pytest.mark.parametrize("role", [*ROLES, None])
@@ -80,6 +87,8 @@ def test_every_route_is_open_to_the_roles_that_the_table_names(
         said = (answer.status_code, answer.json()["code"]) if answer.is_error else None
         if role is None:
             assert said == (401, "unauthorized"), (method, path)
+        elif role == "work" and (method, path) in FOR_WORKERS:
+            assert answer.status_code in (403, 404, 422), (method, path)  # no child of its jobs
         elif not Principal(name="x", role=Role(role)).may(needed):
             assert said == (403, "forbidden"), (method, path)
         else:

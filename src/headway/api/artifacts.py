@@ -31,7 +31,7 @@ def get_artifact(call: Call[Nothing, Nothing]) -> MarkerView:
 @operation("PUT", ONE, Role.SUBMIT, answer=MarkerView)
 def put_artifact(call: Call[Nothing, Nothing]) -> Any:
     """Mark a custom artifact as present."""
-    return call.scheduler.store.write_later(
+    return call.change(
         lambda tx: markers.put(call.scheduler, tx, call.path["type"], call.path["key"])
     )
 
@@ -39,6 +39,6 @@ def put_artifact(call: Call[Nothing, Nothing]) -> Any:
 @operation("DELETE", ONE, Role.SUBMIT, answer=MarkerView)
 def delete_artifact(call: Call[Nothing, Nothing]) -> Any:
     """Mark a custom artifact as missing."""
-    return call.scheduler.store.write_later(
+    return call.change(
         lambda tx: markers.remove(call.scheduler, tx, call.path["type"], call.path["key"])
     )

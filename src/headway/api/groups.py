@@ -32,7 +32,7 @@ def create_group(call: Call[GroupRequest, Nothing]) -> Any:
         command_rule.check_submits(tx, call.principal.role, call.body.jobs)
         return groups.create(call.scheduler, tx, request)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation("GET", "/api/job-groups", Role.READ, query=Paging, answer=Page[Group])
@@ -53,7 +53,7 @@ def get_group(call: Call[Nothing, Nothing]) -> Group:
 @operation("POST", "/api/job-groups/{id}/cancel", Role.SUBMIT, body=CancelBody, answer=Group)
 def cancel_group(call: Call[CancelBody, Nothing]) -> Any:
     """Cancel every member that has not ended."""
-    return call.scheduler.store.write_later(
+    return call.change(
         lambda tx: groups.cancel(
             call.scheduler,
             tx,
@@ -67,7 +67,7 @@ def cancel_group(call: Call[CancelBody, Nothing]) -> Any:
 @operation("POST", "/api/job-groups/{id}/reorder", Role.SUBMIT, body=GroupOrder, answer=Group)
 def reorder_group(call: Call[GroupOrder, Nothing]) -> Any:
     """Reorder the members that have not started."""
-    return call.scheduler.store.write_later(
+    return call.change(
         lambda tx: groups.reorder(
             call.scheduler, tx, call.path["id"], call.body.order, call.principal.role
         )

@@ -90,6 +90,7 @@ def create_job(call: Call[JobRequest, Nothing]) -> Any:
         scheduler=call.scheduler,
         request=request,
         check=access.submit_check(call.scheduler, call.principal, request),
+        by=call.principal,
     )
     return map_future(submit.submit_later(wish), _answer_receipt)
 
@@ -140,7 +141,7 @@ def create_jobs(call: Call[Batch, Nothing]) -> Any:
             ]
         )
 
-    return call.scheduler.store.write_later(work, Manner.BESIDE)
+    return call.change(work, Manner.BESIDE)
 
 
 def refuse_key(call: Call[Any, Any]) -> None:
@@ -222,7 +223,7 @@ def change_job(call: Call[JobPatch, Nothing]) -> Any:
         number = queue_control.change(call.scheduler, tx, call.path["id"], call.body)
         return explain.view(call.scheduler, tx, number)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation(
@@ -240,7 +241,7 @@ def cancel_job(call: Call[CancelBody, Nothing]) -> Any:
         obstacle = cancelling.obstacle(call.scheduler, job) if call.body.force else None
         return job if obstacle is None else msgspec.structs.replace(job, wait_reason=obstacle)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation("GET", "/api/jobs/{id}/runs", Role.READ, query=RunsQuery, answer=Page[Run])

@@ -35,7 +35,7 @@ def get_limit(call: Call[Nothing, Nothing]) -> LimitView:
 @operation("PUT", "/api/limits/{name}", Role.ADMIN, body=LimitBody, answer=LimitView)
 def put_limit(call: Call[LimitBody, Nothing]) -> Any:
     """Define or change a limit."""
-    return call.scheduler.store.write_later(
+    return call.change(
         lambda tx: limit_control.put(
             call.scheduler, tx, call.path["name"], size=call.body.size, rate=call.body.rate
         )
@@ -45,9 +45,7 @@ def put_limit(call: Call[LimitBody, Nothing]) -> Any:
 @operation("DELETE", "/api/limits/{name}", Role.ADMIN, answer=LimitView)
 def delete_limit(call: Call[Nothing, Nothing]) -> Any:
     """Remove a limit that no active job names."""
-    return call.scheduler.store.write_later(
-        lambda tx: limit_control.remove(call.scheduler, tx, call.path["name"])
-    )
+    return call.change(lambda tx: limit_control.remove(call.scheduler, tx, call.path["name"]))
 
 
 @operation("GET", "/api/locks", Role.READ, answer=Page[LockView])

@@ -12,13 +12,17 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from headway.api import targets
 from headway.domain import versions
 from headway.domain.tokens import Principal, Role
+from headway.scheduler import audit
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.transaction import Manner, Transaction
 
 Body = TypeVar("Body")
 Query = TypeVar("Query")
 Item = TypeVar("Item")
+Value = TypeVar("Value")
 
 
 class Page(msgspec.Struct, Generic[Item], frozen=True, kw_only=True):
@@ -50,6 +54,21 @@ class Call(Generic[Body, Query]):
     path: Mapping[str, str] = field(default_factory=dict)
     idempotency_key: str | None = None
     if_match: str | None = None
+    action: str = ""
+    noun: str = ""
+
+    def change(
+        self, work: Callable[[Transaction], Value], manner: Manner = Manner.ALONE
+    ) -> "Future[Value]":
+        """Run the work in a transaction, which also notes who changed what."""
+
+        def noted(tx: Transaction) -> Value:
+            answer = work(tx)
+            what = targets.target(self.noun, self.path, self.body, answer)
+            audit.note(self.scheduler, tx, self.principal, self.action, what)
+            return answer
+
+        return self.scheduler.store.write_later(noted, manner)
 
 
 @dataclass(frozen=True)
@@ -88,6 +107,11 @@ class Operation:
     def takes_version(self) -> bool:
         """Whether it can be told to change only the version that the caller read."""
         return self.answer in versions.FIELDS and self.method in ("PATCH", "DELETE")
+
+    @property
+    def noun(self) -> str:
+        """What it is about."""
+        return targets.noun(self.path)
 
     @property
     def name(self) -> str:

@@ -67,7 +67,7 @@ def move_job(call: Call[MoveBody, Nothing]) -> Any:
         )
         return explain.view(call.scheduler, tx, number)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation("POST", "/api/jobs/{id}/approve", Role.SUBMIT, body=ReasonBody, answer=Job)
@@ -85,7 +85,7 @@ def approve_job(call: Call[ReasonBody, Nothing]) -> Any:
         )
         return explain.view(call.scheduler, tx, number)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation("POST", "/api/jobs/{id}/reject", Role.SUBMIT, body=ReasonBody, answer=Job)
@@ -103,13 +103,13 @@ def reject_job(call: Call[ReasonBody, Nothing]) -> Any:
         )
         return explain.view(call.scheduler, tx, number)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation("POST", "/api/jobs/{id}/retry", Role.SUBMIT, body=RewindBody, answer=RewindReport)
 def retry_job(call: Call[RewindBody, Nothing]) -> Any:
     """Rewind a job: rerun it and everything downstream of it."""
-    return call.scheduler.store.write_later(
+    return call.change(
         lambda tx: rewind.rewind(
             call.scheduler,
             tx,
@@ -166,7 +166,7 @@ def pause_queue(call: Call[PauseBody, Nothing]) -> Any:
         queue_control.pause(call.scheduler, tx, call.body.queue, call.body.job_type)
         return explain.queue_status(call.scheduler, tx)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation("POST", "/api/queue/resume", Role.ADMIN, body=PauseBody, answer=QueueStatus)
@@ -177,7 +177,7 @@ def resume_queue(call: Call[PauseBody, Nothing]) -> Any:
         queue_control.resume(call.scheduler, tx, call.body.queue, call.body.job_type)
         return explain.queue_status(call.scheduler, tx)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation("POST", "/api/queue/reorder", Role.SUBMIT, body=ReorderBody, answer=Page[Job])
@@ -192,4 +192,4 @@ def reorder_queue(call: Call[ReorderBody, Nothing]) -> Any:
         first = explain.views(call.scheduler, tx, numbers[: paging.MOST])
         return paging.page_of(Slice(first, len(numbers) > len(first)), _key)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)

@@ -27,7 +27,7 @@ class ReservationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 )
 def create_reservation(call: Call[ReservationRequest, Nothing]) -> Any:
     """Reserve the next slot; a 409 names who already holds it."""
-    return call.scheduler.store.write_later(
+    return call.change(
         lambda tx: direct.reserve(call.scheduler, tx, call.body.reserved_by, call.scheduler.server)
     )
 
@@ -44,6 +44,4 @@ def list_reservations(call: Call[Nothing, Paging]) -> Page[Reservation]:
 @operation("POST", "/api/reservations/{id}/release", Role.ADMIN, answer=Reservation)
 def release_reservation(call: Call[Nothing, Nothing]) -> Any:
     """Release the slot."""
-    return call.scheduler.store.write_later(
-        lambda tx: direct.release(call.scheduler, tx, call.path["id"])
-    )
+    return call.change(lambda tx: direct.release(call.scheduler, tx, call.path["id"]))

@@ -79,4 +79,4 @@ def retry_run(call: Call[RetryBody, Nothing]) -> Any:
         )
         return explain.view(call.scheduler, tx, number)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)

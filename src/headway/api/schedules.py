@@ -38,7 +38,7 @@ def create_schedule(call: Call[ScheduleRequest, Nothing]) -> Any:
     def work(tx: Transaction) -> Schedule:
         return schedules.create(call.scheduler, tx, call.body, call.principal.role)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation("GET", "/api/schedules", Role.READ, query=ScheduleQuery, answer=Page[Schedule])
@@ -68,7 +68,7 @@ def change_schedule(call: Call[SchedulePatch, Nothing]) -> Any:
         versions.check(call.if_match, "schedule", name, schedules.get(tx, name))
         return schedules.change(call.scheduler, tx, name, call.body, call.principal.role)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation("DELETE", "/api/schedules/{id}", Role.SUBMIT, answer=Schedule)
@@ -80,7 +80,7 @@ def remove_schedule(call: Call[Nothing, Nothing]) -> Any:
         versions.check(call.if_match, "schedule", name, schedules.get(tx, name))
         return schedules.remove(tx, name, call.principal.role)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation("POST", "/api/schedules/{id}/trigger", Role.SUBMIT, answer=Job, status=201)
@@ -92,7 +92,7 @@ def trigger_schedule(call: Call[Nothing, Nothing]) -> Any:
         number = trigger.trigger_now(call.scheduler, tx, call.path["id"], role)
         return explain.view(call.scheduler, tx, number)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation("GET", "/api/schedules/{id}/next", Role.READ, query=PreviewQuery, answer=Page[Fire])

@@ -33,6 +33,7 @@ ROOMS = (
     "graph",
     "events_list",
     "tokens",
+    "audit",
 )
 
 for _room in ROOMS:
@@ -176,6 +177,8 @@ def perform(
             path=path,
             idempotency_key=idempotency_key,
             if_match=if_match,
+            action=operation.name,
+            noun=operation.noun,
         )
     )
 

@@ -30,7 +30,7 @@ def create_template(call: Call[TemplateRequest, Nothing]) -> Any:
     """Create a template; its name must be unused."""
     command_rule.check_template(call.principal.role, call.body.job_type)
     by_admin = call.principal.may(Role.ADMIN)
-    return call.scheduler.store.write_later(
+    return call.change(
         lambda tx: templates.create(call.scheduler, tx, call.body, by_admin=by_admin)
     )
 
@@ -65,7 +65,7 @@ def change_template(call: Call[TemplatePatch, Nothing]) -> Any:
         by_admin = call.principal.may(Role.ADMIN)
         return templates.change(call.scheduler, tx, call.path["id"], call.body, by_admin=by_admin)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation("DELETE", "/api/job-templates/{id}", Role.SUBMIT, answer=Template)
@@ -78,4 +78,4 @@ def archive_template(call: Call[Nothing, Nothing]) -> Any:
         command_rule.check_template(call.principal.role, template.job_type)
         return templates.archive(tx, call.path["id"])
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)

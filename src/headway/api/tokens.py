@@ -27,9 +27,7 @@ def create_token(call: Call[TokenRequest, Nothing]) -> Any:
     asked = call.body
     check_seconds("expires_in_s", asked.expires_in_s, zero=False)
     lasts = None if asked.expires_in_s is None else timedelta(seconds=asked.expires_in_s)
-    return call.scheduler.store.write_later(
-        lambda tx: tokens.create(call.scheduler, tx, asked.name, asked.role, lasts)
-    )
+    return call.change(lambda tx: tokens.create(call.scheduler, tx, asked.name, asked.role, lasts))
 
 
 @operation("GET", "/api/tokens", Role.ADMIN, query=Paging, answer=Page[Token])
@@ -44,4 +42,4 @@ def list_tokens(call: Call[Nothing, Paging]) -> Page[Token]:
 @operation("DELETE", "/api/tokens/{id}", Role.ADMIN, answer=Token)
 def revoke_token(call: Call[Nothing, Nothing]) -> Any:
     """Revoke a token; it stops working."""
-    return call.scheduler.store.write_later(lambda tx: tokens.revoke(tx, call.path["id"]))
+    return call.change(lambda tx: tokens.revoke(tx, call.path["id"]))

@@ -37,7 +37,7 @@ class DeliveryQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 @operation("POST", "/api/webhooks", Role.ADMIN, body=WebhookRequest, answer=Webhook, status=201)
 def create_webhook(call: Call[WebhookRequest, Nothing]) -> Any:
     """Register an endpoint; only this answer shows its secret."""
-    return call.scheduler.store.write_later(
+    return call.change(
         lambda tx: webhooks.register(call.scheduler, tx, call.body.url, call.body.events)
     )
 
@@ -54,15 +54,13 @@ def list_webhooks(call: Call[Nothing, Paging]) -> Page[Webhook]:
 @operation("GET", "/api/webhooks/secret", Role.ADMIN, answer=WebhookSecret)
 def get_webhook_secret(call: Call[Nothing, Nothing]) -> Any:
     """Get the secret that signs messages to a job's own `webhook_url`."""
-    return call.scheduler.store.write_later(
-        lambda tx: WebhookSecret(secret=webhooks.default_secret(tx))
-    )
+    return call.change(lambda tx: WebhookSecret(secret=webhooks.default_secret(tx)))
 
 
 @operation("DELETE", "/api/webhooks/{id}", Role.ADMIN, answer=Webhook)
 def remove_webhook(call: Call[Nothing, Nothing]) -> Any:
     """Remove an endpoint; its pending messages fail."""
-    return call.scheduler.store.write_later(lambda tx: webhooks.remove(tx, call.path["id"]))
+    return call.change(lambda tx: webhooks.remove(tx, call.path["id"]))
 
 
 @operation("GET", "/api/webhook-deliveries", Role.ADMIN, query=DeliveryQuery, answer=Page[Delivery])
@@ -89,4 +87,4 @@ def get_delivery(call: Call[Nothing, Nothing]) -> Delivery:
 @operation("POST", "/api/webhook-deliveries/{id}/redeliver", Role.ADMIN, answer=Delivery)
 def redeliver(call: Call[Nothing, Nothing]) -> Any:
     """Send a delivered or failed message again."""
-    return call.scheduler.store.write_later(lambda tx: webhooks.redeliver(tx, call.path["id"]))
+    return call.change(lambda tx: webhooks.redeliver(tx, call.path["id"]))

@@ -27,7 +27,7 @@ def drain_worker(call: Call[DrainBody, Nothing]) -> Any:
         claims.drain(call.scheduler, tx, call.path["id"], drained=call.body.drained)
         return _known(call, tx)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 @operation("DELETE", "/api/workers/{id}", Role.WORK, answer=WorkerBody)
@@ -48,7 +48,7 @@ def leave(call: Call[Nothing, Nothing]) -> Any:
         claims.leave(call.scheduler, tx, worker_id, forget=not own)
         return WorkerBody(worker_id=worker_id)
 
-    return call.scheduler.store.write_later(work)
+    return call.change(work)
 
 
 def _known(call: Call[Any, Nothing], tx: Transaction) -> Worker:

@@ -35,6 +35,7 @@ COMMANDS = {
         "dashboard",
         "Print a fresh link to the dashboard; it works once and lets in as an admin.",
     ),
+    "audit": ("audit", "Show who changed what, newest first, and refused logins."),
     "doctor": ("doctor", "Diagnose the setup and suggest fixes."),
 }
 

@@ -1,5 +1,7 @@
 """How calls travel: here in the same process, in `over_http` to a server."""
 
+import os
+import pwd
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import Future
@@ -49,7 +51,7 @@ class LocalTransport:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
-        self._principal = Principal(name="local", role=Role.ADMIN)
+        self._principal = local_principal()
 
     def send(self, call: Call[Any]) -> Any:
         """Ask, and wait for the answer."""
@@ -123,6 +125,15 @@ class LocalTransport:
         import asyncio
 
         await asyncio.to_thread(self.close)
+
+
+def local_principal() -> Principal:
+    """This process's user."""
+    try:
+        user = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        user = str(os.geteuid())
+    return Principal(name=f"{user} (local)", role=Role.ADMIN)
 
 
 def _find(call: Call[Any]) -> tuple[Operation, dict[str, str]]:

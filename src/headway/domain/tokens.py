@@ -39,6 +39,8 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+    """Give or take a minute."""
     token: str | None = None
 
     def is_good(self, now: datetime) -> bool:

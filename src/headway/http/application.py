@@ -93,6 +93,7 @@ class Application:
             else:
                 await self._claims.stop()
                 self._open.stop()
+                await self._doors.refused_logins.stop()
                 self._health_thread.shutdown(wait=False)
                 await send({"type": "lifespan.shutdown.complete"})
                 return
@@ -135,7 +136,7 @@ class Application:
         if exchange.method in ("GET", "HEAD") and path in _OPEN_PAGES:
             return await _OPEN_PAGES[path](self, exchange)
         if path == "/dashboard/session" and exchange.method == "POST":
-            return await self._codes.exchange(exchange)
+            return await self._codes.exchange(exchange, self._doors.refused_logins)
         principal = await self._doors.principal(exchange)
         special = _special(exchange)
         if special is not None:
@@ -209,12 +210,14 @@ class Application:
         await self._operate(exchange, principal)
         self._claims.send_home(table.steps(exchange.path)[-1])
 
-    async def _run_direct(self, exchange: Exchange, _: Principal, ended: Ended) -> None:
+    async def _run_direct(self, exchange: Exchange, principal: Principal, ended: Ended) -> None:
         if self.state.stopping:
             raise errors.Stopping()
         job_type = table.steps(exchange.path)[-1]
         body = table.decode(await exchange.body(self._limit("/api/direct")), DirectBody)
-        answer = await self._unless_gone(exchange, self._direct.run(job_type, body), ended)
+        answer = await self._unless_gone(
+            exchange, self._direct.run(principal, job_type, body), ended
+        )
         await exchange.answer(200, msgspec.json.encode(answer))
 
     async def _unless_gone(self, exchange: Exchange, work: Awaitable[Any], *ended: Ended) -> Any:
@@ -260,8 +263,8 @@ class Application:
     async def _dashboard(self, exchange: Exchange) -> None:
         await dashboard.show(exchange)
 
-    async def _dashboard_code(self, exchange: Exchange, _: Principal, __: Ended) -> None:
-        await self._codes.hand_out(exchange)
+    async def _dashboard_code(self, exchange: Exchange, principal: Principal, _: Ended) -> None:
+        await self._codes.hand_out(exchange, principal)
 
     async def _event_stream(self, exchange: Exchange, _: Principal, ended: Ended) -> None:
         await self._streams.events(exchange, ended)

@@ -10,11 +10,13 @@ import msgspec
 
 from headway.domain import errors
 from headway.domain.answers import DashboardCode
-from headway.domain.tokens import Role
+from headway.domain.tokens import Principal, Role, Token
 from headway.http.exchange import Exchange
-from headway.scheduler import tokens
+from headway.http.refused_logins import RefusedLogins
+from headway.scheduler import audit, tokens
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.awaiting import awaiting
+from headway.storage.transaction import Transaction
 
 CODE_LASTS_S = 600.0
 TOKEN_LASTS = timedelta(hours=12)
@@ -55,9 +57,11 @@ class Codes:
         self._codes[code] = now + CODE_LASTS_S
         return code
 
-    async def hand_out(self, exchange: Exchange) -> None:
+    async def hand_out(self, exchange: Exchange, principal: Principal) -> None:
         """A new code for an admin."""
         await exchange.body(1000)
+        if self._scheduler is not None:
+            await self._note(self._scheduler, principal)
         made = DashboardCode(
             code=self.issue(),
             expires_in_s=CODE_LASTS_S,
@@ -65,7 +69,15 @@ class Codes:
         )
         await exchange.answer(201, msgspec.json.encode(made))
 
-    async def exchange(self, exchange: Exchange) -> None:
+    async def _note(self, scheduler: Scheduler, principal: Principal) -> None:
+        action = "create_dashboard_code"
+        await awaiting(
+            scheduler.store.write_later(
+                lambda tx: audit.note(scheduler, tx, principal, action, "dashboard")
+            )
+        )
+
+    async def exchange(self, exchange: Exchange, refused: RefusedLogins) -> None:
         """A token for a code."""
         try:
             body = msgspec.json.decode(await exchange.body(1000), type=CodeBody)
@@ -73,15 +85,19 @@ class Codes:
             raise errors.Malformed("send a code") from None
         expires = self._codes.pop(body.code, 0.0)
         if expires < time.monotonic() or self._scheduler is None:
+            refused.note(exchange.address)
             raise errors.Unauthorized(
                 "this code is used up or too old; for a new link: headway dashboard"
             )
         scheduler = self._scheduler
-        made = await awaiting(
-            scheduler.store.write_later(
-                lambda tx: tokens.create(scheduler, tx, "dashboard", Role.ADMIN, TOKEN_LASTS)
-            )
-        )
+
+        def work(tx: Transaction) -> Token:
+            token = tokens.create(scheduler, tx, "dashboard", Role.ADMIN, TOKEN_LASTS)
+            by = Principal(name="dashboard link", role=Role.ADMIN)
+            audit.note(scheduler, tx, by, "create_token", f"token {token.token_id}")
+            return token
+
+        made = await awaiting(scheduler.store.write_later(work))
         await exchange.answer(200, msgspec.json.encode({"token": made.token}))
 
 

@@ -15,7 +15,8 @@ from headway.domain.answers import DirectAnswer
 from headway.domain.requests import DirectBody
 from headway.domain.reservations import EXPIRES_AFTER_S
 from headway.domain.runs import Outcome, RunStatus
-from headway.scheduler import direct
+from headway.domain.tokens import Principal
+from headway.scheduler import audit, direct
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.awaiting import awaiting
 from headway.storage.transaction import Transaction
@@ -40,7 +41,7 @@ class DirectDesk:
         self._present = 0
         self._inherited: str | None = None
 
-    async def run(self, job_type: str, body: DirectBody) -> DirectAnswer:
+    async def run(self, by: Principal, job_type: str, body: DirectBody) -> DirectAnswer:
         """Run a handler in the next slot and answer with its result."""
         self._check(job_type, body)
         asked = time.monotonic()
@@ -49,7 +50,7 @@ class DirectDesk:
         try:
             async with asyncio.timeout(body.wait_timeout_s) as waiting:
                 async with self._turn:
-                    return await self._run_in_turn(request_id, job_type, body, asked, waiting)
+                    return await self._run_in_turn(by, request_id, job_type, body, asked, waiting)
         except TimeoutError:
             await self._audit(request_id, job_type, "TIMEOUT", None, asked)
             raise errors.WaitedTooLong(body.wait_timeout_s) from None
@@ -73,6 +74,7 @@ class DirectDesk:
 
     async def _run_in_turn(
         self,
+        by: Principal,
         request_id: str,
         job_type: str,
         body: DirectBody,
@@ -85,7 +87,7 @@ class DirectDesk:
         try:
             taken = await self._take_slot()
             waiting.reschedule(None)  # from here on it runs
-            await self._write(lambda tx: direct.mark_running(self._scheduler, tx, reservation_id))
+            await self._write(lambda tx: self._mark_running(tx, by, job_type, reservation_id))
             started = time.monotonic()
             outcome = await self._execute(request_id, job_type, body.params)
             duration = time.monotonic() - started
@@ -107,6 +109,12 @@ class DirectDesk:
             waited_ms=int((started - asked) * 1000),
             duration_ms=int(duration * 1000),
         )
+
+    def _mark_running(
+        self, tx: Transaction, by: Principal, job_type: str, reservation_id: str
+    ) -> None:
+        direct.mark_running(self._scheduler, tx, reservation_id)
+        audit.note(self._scheduler, tx, by, "run_direct", f"job_type {job_type}")
 
     async def _reserve(self, job_type: str) -> str:
         """Hold the next slot; somebody else's reservation is waited for."""

@@ -36,6 +36,7 @@ class Exchange:
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.method: str = scope["method"]
         self.path: str = scope["raw_path"].decode("latin-1")  # as written: `%2F` is no `/`
+        self.address: str = (scope.get("client") or ("an unknown address",))[0]
         self._said: list[tuple[bytes, bytes]] = scope["headers"]
         self.headers: dict[bytes, bytes] = dict(self._said)
         self._query: bytes = scope["query_string"]

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 from headway.domain import errors
 from headway.domain.tokens import Principal, digest
 from headway.http.exchange import Exchange
+from headway.http.refused_logins import RefusedLogins
+from headway.http.token_uses import TokenUses
 from headway.scheduler import tokens
 from headway.scheduler.scheduler import Scheduler
 
@@ -29,6 +31,8 @@ class Doorkeeper:
         self._hosts = {host.lower() for host in (*LOOPBACK, *allowed_hosts)}
         self._any_host = "*" in self._hosts
         self._known: dict[str, tuple[float, Principal | None]] = {}
+        self.refused_logins = RefusedLogins(scheduler)
+        self._uses = TokenUses(scheduler)
         self._changes = 0
         self._log_again_at = float("-inf")
 
@@ -55,7 +59,9 @@ class Doorkeeper:
             self._log_reason(error)
             raise errors.TokensUnreadable() from None
         if found is None:
+            self.refused_logins.note(exchange.address)
             raise errors.TokenRefused()
+        self._uses.note(found)
         return found
 
     async def knows(self, exchange: Exchange) -> bool:

@@ -6,11 +6,13 @@ over refers to it.
 
 import shutil
 from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import timedelta
 from functools import partial
 
 import msgspec
 
 from headway.domain import artifacts, states
+from headway.domain.audit import KEPT_DAYS
 from headway.domain.states import JobStatus
 from headway.scheduler import stray_logs
 from headway.scheduler.scheduler import Scheduler
@@ -92,7 +94,7 @@ def _remove_logs(scheduler: Scheduler, run_ids: Iterable[str]) -> None:
 
 def _collect_records(scheduler: Scheduler, older_than_s: float) -> int:
     """Remove what is old and belongs to no job."""
-    removed = 0
+    removed = _collect_audit(scheduler, older_than_s)
     for query in RECORDS:
         more = True
         while more:
@@ -102,6 +104,17 @@ def _collect_records(scheduler: Scheduler, older_than_s: float) -> int:
             removed += len(gone)
             more = len(gone) == BATCH
     return removed + _collect_fires(scheduler, older_than_s)
+
+
+def _collect_audit(scheduler: Scheduler, older_than_s: float) -> int:
+    """The audit log is kept for longer: it says who collected, too."""
+    kept_s = max(older_than_s, timedelta(days=KEPT_DAYS).total_seconds())
+    removed = 0
+    while gone := scheduler.store.write(
+        partial(_delete, query="delete_old_audit", older_than_s=kept_s)
+    ):
+        removed += len(gone)
+    return removed
 
 
 def _delete(tx: Transaction, *, query: str, older_than_s: float) -> list[object]:

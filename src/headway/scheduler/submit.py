@@ -6,10 +6,13 @@ from concurrent.futures import Future
 import msgspec
 
 from headway.domain import errors, requests
+from headway.domain.audit import ranges
 from headway.domain.jobs import Job
 from headway.domain.plain_json import Checked
 from headway.domain.requests import JobRequest
+from headway.domain.tokens import Principal
 from headway.scheduler import (
+    audit,
     params,
     references,
     resubmits,
@@ -43,6 +46,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     scheduler: Scheduler
     request: JobRequest
     check: Callable[[Transaction], None] | None = None
+    by: Principal | None = None
+    """Whom the audit log names, if anybody."""
 
 
 def submit(scheduler: Scheduler, request: JobRequest) -> Job:
@@ -82,11 +87,23 @@ def submit_each(tx: Transaction, wishes: Sequence[Wish]) -> list[Receipt]:
     new_jobs = NewViews(tx)
     made = submit_all(wishes[0].scheduler, tx, requested, shown=new_jobs)
     shown = new_jobs.of([one.number for one in made])
+    _note_submits(tx, wishes, made)
     standing = views.new(wishes[0].scheduler, tx, [shown[one.number] for one in made])
     return [
         _receipt(tx, one, job, request)
         for one, job, request in zip(made, standing, requested, strict=True)
     ]
+
+
+def _note_submits(tx: Transaction, wishes: Sequence[Wish], made: Sequence[Submitted]) -> None:
+    """One entry for each caller, however many jobs they submit at the same time."""
+    numbers: dict[Principal, list[int]] = {}
+    for wish, one in zip(wishes, made, strict=True):
+        if wish.by is not None and one.created:
+            numbers.setdefault(wish.by, []).append(one.number)
+    submits = [(by, "create_job", f"job {ranges(its)}") for by, its in numbers.items()]
+    if submits:
+        audit.note_all(wishes[0].scheduler, tx, submits)
 
 
 def _receipt(tx: Transaction, one: Submitted, job: Job, request: JobRequest) -> Receipt:

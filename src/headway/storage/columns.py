@@ -32,7 +32,7 @@ COLUMNS = {
         "ttl_ms, started_at, finished_at, exit_code, error, result, artifacts, report_hash, "
         "output_at"
     ),
-    "tokens": ("token_id, name, role, digest, created_at, expires_at, revoked_at"),
+    "tokens": ("token_id, name, role, digest, created_at, expires_at, revoked_at, last_used_at"),
     "webhooks": ("webhook_id, url, events, secret, created_at"),
     "workers": (
         "worker_id, token_id, host, pid, process_started, built_in, abilities, slots, "

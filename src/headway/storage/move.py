@@ -41,6 +41,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "reservations": ("reservation_id",),
     "direct_requests": ("request_id",),
     "tokens": ("token_id",),
+    "audit": ("entry_id",),
 }
 """Every table that both dialects have, with its primary key."""
 

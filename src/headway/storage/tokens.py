@@ -56,6 +56,11 @@ def revoke(tx: Transaction, token_id: str) -> None:
     tx.wake(TOKENS)
 
 
+def note_use(tx: Transaction, token_id: str) -> None:
+    """A token was used just now."""
+    tx.put("note_token_use", token_id=token_id, used_at=tx.now_ms)
+
+
 def _token(row: Row) -> Token:
     return Token(
         token_id=row["token_id"],
@@ -64,4 +69,5 @@ def _token(row: Row) -> Token:
         created_at=moments.from_millis(row["created_at"]),
         expires_at=moments.maybe_from_millis(row["expires_at"]),
         revoked_at=moments.maybe_from_millis(row["revoked_at"]),
+        last_used_at=moments.maybe_from_millis(row["last_used_at"]),
     )

@@ -30,8 +30,9 @@ def gc(session: "Session", older_than: OlderThan = "7d", dry_run: DryRun = False
 def collect(session: "Session", older_than: str, *, dry_run: bool) -> None:
     """Remove them with a bar that counts, or only count them."""
     from headway.cli.bar import Bar
+    from headway.client.transport import local_principal
     from headway.domain import durations, errors
-    from headway.scheduler import collect_garbage
+    from headway.scheduler import audit, collect_garbage
 
     seconds = durations.parse(older_than)
     if seconds < 1:
@@ -46,6 +47,8 @@ def collect(session: "Session", older_than: str, *, dry_run: bool) -> None:
         done = collect_garbage.collect(
             scheduler, seconds, lambda jobs: bar.count(jobs, what="jobs removed")
         )
+    what = f"{done.jobs} jobs older than {older_than}"
+    scheduler.store.write(lambda tx: audit.note(scheduler, tx, local_principal(), "gc", what))
     session.show(
         done,
         lambda: session.screen.line(

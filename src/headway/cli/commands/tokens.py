@@ -25,7 +25,13 @@ def list_tokens(session: "Session", limit: options.Limit = 50) -> None:
     from headway.client import calls
 
     found, more = session.some(calls.list_tokens(), limit)
-    columns = [Column("TOKEN"), Column("NAME", elastic=True), Column("ROLE"), Column("AGE")]
+    columns = [
+        Column("TOKEN"),
+        Column("NAME", elastic=True),
+        Column("ROLE"),
+        Column("AGE"),
+        Column("USED"),
+    ]
     session.show(
         Page(items=found, next_cursor=more),
         lambda: session.screen.table(
@@ -36,6 +42,7 @@ def list_tokens(session: "Session", limit: options.Limit = 50) -> None:
                     token.name,
                     token.role.value,
                     words.age(token.created_at),
+                    words.age(token.last_used_at) if token.last_used_at else "never",
                     _standing(token),
                 ]
                 for token in found
@@ -98,9 +105,10 @@ def rotate(session: "Session") -> None:
     import msgspec
 
     from headway import admin_token
+    from headway.client.transport import local_principal
 
     scheduler = session.open_scheduler()
-    made = admin_token.rotate(session.settings.data_dir, scheduler)
+    made = admin_token.rotate(session.settings.data_dir, scheduler, local_principal())
     path = session.settings.data_dir / admin_token.NAME
     session.show(
         msgspec.structs.replace(made, token=None),

@@ -88,7 +88,7 @@ from headway.client.calls.templates import (
     get_template,
     list_templates,
 )
-from headway.client.calls.tokens import create_token, list_tokens, revoke_token
+from headway.client.calls.tokens import create_token, list_audit, list_tokens, revoke_token
 from headway.client.calls.webhooks import (
     create_webhook,
     get_delivery,
@@ -140,6 +140,7 @@ __all__ = [
     "last_events",
     "leave",
     "list_artifacts",
+    "list_audit",
     "list_deliveries",
     "list_events",
     "list_groups",

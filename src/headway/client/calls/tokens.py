@@ -1,8 +1,10 @@
-"""Calls about tokens."""
+"""Calls about tokens, and about what was done with them."""
 
+from headway.api.audit import AuditQuery
 from headway.api.operation import Page, Paging
 from headway.api.tokens import TokenRequest
 from headway.client.calls.call import Call, step, words
+from headway.domain.audit import AuditEntry
 from headway.domain.tokens import Role, Token
 
 
@@ -20,3 +22,9 @@ def list_tokens(paging: Paging | None = None) -> Call[Page[Token]]:
 def revoke_token(token_id: str) -> Call[Token]:
     """Revoke a token."""
     return Call("DELETE", f"/api/tokens/{step(token_id)}", Token, safe_to_repeat=False)
+
+
+def list_audit(actor: str | None = None, action: str | None = None) -> Call[Page[AuditEntry]]:
+    """List changes by people and tokens, newest first."""
+    query = words(AuditQuery(actor=actor, action=action))
+    return Call("GET", "/api/audit", Page[AuditEntry], query=query)

@@ -110,6 +110,11 @@ RETURNING reservation_id AS id;
 DELETE FROM tokens WHERE token_id IN (SELECT token_id FROM tokens WHERE expires_at <= :until LIMIT :count)
 RETURNING token_id AS id;
 
+-- name: delete_old_audit
+-- Entries of the audit log that are older than it is kept; ids are in the order of time.
+DELETE FROM audit WHERE entry_id IN (SELECT entry_id FROM audit ORDER BY entry_id LIMIT :count) AND at <= :until
+RETURNING entry_id AS id;
+
 -- name: delete_old_events
 -- History that belongs to no job.
 DELETE FROM events WHERE seq IN (

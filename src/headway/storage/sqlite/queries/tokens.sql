@@ -22,9 +22,13 @@ UPDATE tokens SET revoked_at = :revoked_at WHERE token_id = :token_id AND revoke
 
 -- name: token_by_id
 -- One token.
-SELECT token_id, name, role, created_at, expires_at, revoked_at FROM tokens WHERE token_id = :token_id;
+SELECT token_id, name, role, created_at, expires_at, revoked_at, last_used_at FROM tokens WHERE token_id = :token_id;
 
 -- name: tokens
 -- Tokens, newest first. The letter g sorts after every id.
-SELECT token_id, name, role, created_at, expires_at, revoked_at FROM tokens
+SELECT token_id, name, role, created_at, expires_at, revoked_at, last_used_at FROM tokens
 WHERE token_id < coalesce(:before, 'g') ORDER BY token_id DESC LIMIT :count;
+
+-- name: note_token_use
+-- A token was used.
+UPDATE tokens SET last_used_at = :used_at WHERE token_id = :token_id AND coalesce(last_used_at < :used_at, TRUE);

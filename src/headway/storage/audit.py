@@ -1,0 +1,46 @@
+"""The audit log as it is kept."""
+
+from collections.abc import Sequence
+
+from headway.domain import moments
+from headway.domain.audit import AuditEntry
+from headway.storage.transaction import Row, Transaction
+
+
+def insert(tx: Transaction, entries: Sequence[AuditEntry]) -> None:
+    """Write entries down."""
+    tx.many(
+        "insert_audit",
+        [
+            {
+                "entry_id": entry.entry_id,
+                "at": moments.to_millis(entry.at),
+                "actor": entry.actor,
+                "role": entry.role,
+                "token_id": entry.token_id,
+                "action": entry.action,
+                "target": entry.target,
+            }
+            for entry in entries
+        ],
+    )
+
+
+def page(
+    tx: Transaction, *, before: str | None, actor: str | None, action: str | None, count: int
+) -> list[AuditEntry]:
+    """Entries, newest first."""
+    rows = tx.rows("audit_entries", before=before, actor=actor, action=action, count=count)
+    return [_entry(row) for row in rows]
+
+
+def _entry(row: Row) -> AuditEntry:
+    return AuditEntry(
+        entry_id=row["entry_id"],
+        at=moments.from_millis(row["at"]),
+        actor=row["actor"],
+        role=row["role"],
+        token_id=row["token_id"],
+        action=row["action"],
+        target=row["target"],
+    )
