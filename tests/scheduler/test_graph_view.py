@@ -158,3 +158,11 @@ def test_of_a_large_neighbourhood_the_nearest_jobs_are_shown(
 def test_a_command_is_shown_as_it_would_be_typed(scheduler: Scheduler) -> None:
     submit(scheduler, "command", params={"argv": ["echo", "two words"]})
     assert [node.command for node in graph(scheduler).nodes] == ["echo 'two words'"]
+
+
+def test_of_jobs_that_name_very_much_fewer_are_shown(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph_view, "MOST_BYTES", 10_000)
+    submit_all(scheduler, *({"tags": [f"tag {n}" for n in range(400)]} for _ in range(4)))
+    assert numbers(graph(scheduler)) == numbers(graph(scheduler, everything=True)) == [3, 4]

@@ -14,13 +14,16 @@ from headway.domain.jobs import COMMAND, Job
 from headway.scheduler.facts import Facts
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.views import views
-from headway.storage import jobs, records
+from headway.storage import jobs, records, slices
 from headway.storage.jobs import ChainEnd
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
 MOST_JOBS = 5000
 """So many jobs are shown, the newest ones, or the nearest: nobody reads a larger picture."""
+
+MOST_BYTES = 16 * 1024 * 1024
+"""And fewer, if they name very much."""
 
 DEFAULT_DEPTH = 3
 
@@ -41,7 +44,8 @@ def graph(
         near = _neighbourhood(tx, jobs.read_one(tx, job), max_depth)
         return _draw(scheduler, tx, near, within={abs(record.chain) for record in near})
     query = "newest_numbers" if everything else "shown_numbers"
-    shown = sorted({row["number"] for row in tx.rows(query, count=MOST_JOBS)})
+    newest = slices.fitting(tx.rows(query, count=MOST_JOBS), MOST_BYTES)
+    shown = sorted({row["number"] for row in newest})
     return _draw(scheduler, tx, jobs.read(tx, shown))
 
 

@@ -30,15 +30,15 @@ def read(
 
     One row more than are wanted says that there are more.
     """
-    fitting = _fitting([row["size"] for row in rows[:count]])
-    return Slice(load(rows[:fitting]), len(rows) > fitting)
+    shown = fitting(rows[:count])
+    return Slice(load(shown), len(rows) > len(shown))
 
 
-def _fitting(sizes: Sequence[int]) -> int:
-    """How many fit: at least one, or nobody would ever get past it."""
+def fitting(rows: Sequence[Row], most: int = MOST_BYTES) -> Sequence[Row]:
+    """The first of these rows, as many as fit by their sizes, but at least one."""
     total = 0
-    for place, size in enumerate(sizes):
-        total += size
-        if place and total > MOST_BYTES:
-            return place
-    return len(sizes)
+    for place, row in enumerate(rows):
+        total += row["size"]
+        if place and total > most:
+            return rows[:place]
+    return rows

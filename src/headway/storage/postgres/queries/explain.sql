@@ -24,16 +24,16 @@ ORDER BY priority DESC, position, number LIMIT :count;
 
 -- name: shown_numbers
 -- The jobs that the graph shows unless all are wanted: what is active, and what is blocked.
-SELECT number FROM jobs WHERE finished_at IS NULL
+SELECT number, length(terms) AS size FROM jobs WHERE finished_at IS NULL
 UNION ALL
-SELECT number FROM jobs WHERE finished_at IS NOT NULL AND status = 'BLOCKED_BY_DEPENDENCY'
+SELECT number, length(terms) AS size FROM jobs WHERE finished_at IS NOT NULL AND status = 'BLOCKED_BY_DEPENDENCY'
 UNION ALL
-SELECT number FROM jobs WHERE finished_at IS NOT NULL AND status = 'BLOCKED_BY_APPROVAL'
+SELECT number, length(terms) AS size FROM jobs WHERE finished_at IS NOT NULL AND status = 'BLOCKED_BY_APPROVAL'
 ORDER BY number DESC LIMIT :count;
 
 -- name: newest_numbers
 -- The newest jobs, whatever became of them.
-SELECT number FROM jobs ORDER BY number DESC LIMIT :count;
+SELECT number, length(terms) AS size FROM jobs ORDER BY number DESC LIMIT :count;
 
 -- name: marker
 -- One custom artifact, with who made it.
