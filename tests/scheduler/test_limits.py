@@ -146,22 +146,39 @@ def test_a_claim_reads_only_the_lanes_that_it_takes_from(
     )
 
 
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queries that are asked for rows from now on."""
+    names: list[str] = []
+    rows = Transaction.rows
+
+    def watched(tx: Transaction, name: str, /, **params: Any) -> Any:
+        names.append(name)
+        return rows(tx, name, **params)
+
+    monkeypatch.setattr(Transaction, "rows", watched)
+    return names
+
+
 def test_a_claim_in_vain_does_not_judge_every_lane_again(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+    scheduler: Scheduler, asked: list[str]
 ) -> None:
     put(scheduler, "type:story", 1)
     submit_all(scheduler, *({"job_type": "story"} for _ in range(3)))
     assert numbers(scheduler, 1) == [1]
     assert numbers(scheduler, 1) == []
-    asked: list[str] = []
-    rows = Transaction.rows
-
-    def watched(tx: Transaction, name: str, /, **params: Any) -> Any:
-        asked.append(name)
-        return rows(tx, name, **params)
-
-    monkeypatch.setattr(Transaction, "rows", watched)
+    asked.clear()
     assert numbers(scheduler, 1) == []
+    assert "workers" not in asked
+
+
+def test_jobs_take_turns_at_a_full_limit_without_a_look_at_every_lease(
+    scheduler: Scheduler, asked: list[str]
+) -> None:
+    put(scheduler, "type:story", 1)
+    submit_all(scheduler, *({"job_type": "story"} for _ in range(3)))
+    finish(scheduler, claim(scheduler))
+    assert numbers(scheduler) == [2]
     assert "held_by_worker" not in asked
 
 

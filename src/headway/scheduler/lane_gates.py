@@ -16,7 +16,10 @@ NOBODY = 0
 
 
 class LaneGates:
-    """Looked at once for each lane, however many jobs of it are shown; starved ones apart."""
+    """Looked at once for each lane, however many jobs of it are shown; starved ones apart.
+
+    Who uses limits and slots is read only to be named: full slots are no reason to wait.
+    """
 
     def __init__(self, scheduler: Scheduler, tx: Transaction, *, with_users: bool = False) -> None:
         self._concurrency = scheduler.concurrency
@@ -24,7 +27,7 @@ class LaneGates:
         self._rooms = starvation.Rooms(scheduler, tx, with_users=with_users)
         self._pauses = limits.pauses(tx)
         self._reservation = reservations.waiting(tx)
-        self._workers = known_workers(scheduler, tx)
+        self._workers = known_workers(scheduler, tx, with_jobs=with_users)
         self._seen: dict[object, Closed | None] = {}
 
     def first_closed(self, lane: Lane, number: int, *, claimed: bool = False) -> Closed | None:
