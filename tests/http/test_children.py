@@ -131,3 +131,11 @@ def test_a_retry_of_the_parent_finds_the_child_by_its_key(
 def test_an_unknown_parent_is_refused(server: Server) -> None:
     answer = server.http.post("/api/jobs", json={"job_type": "child", "parent_id": 10**9})
     assert refusal(answer) == (422, "unknown_reference")
+
+
+def test_a_job_without_a_parent_is_refused_before_anything_else_is_said_of_it(
+    worker: httpx.Client,
+) -> None:
+    for body in ({}, {"job_type": " bad "}, {"template": "unknown"}):
+        assert refusal(worker.post("/api/jobs", json=body)) == REFUSED
+        assert refusal(worker.post("/api/jobs/batch", json={"jobs": [body]})) == REFUSED

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from headway.domain import artifacts, errors, states
 from headway.domain.artifacts import JobSucceeded
 from headway.domain.requests import AfterRequest, JobRequest
-from headway.domain.tokens import Principal
+from headway.domain.tokens import Principal, Role
 from headway.scheduler.references import REF
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, records
@@ -20,11 +20,7 @@ def check(
     scheduler: Scheduler, tx: Transaction, principal: Principal, wanted: Sequence[JobRequest]
 ) -> None:
     """Refuse jobs that are no children of a running job of this token, or name jobs of others."""
-    if any(request.parent_id is None for request in wanted):
-        raise errors.Forbidden(
-            "a token with the role work submits only children of jobs that its workers run:"
-            " give the parent_id"
-        )
+    refuse_orphans(principal, wanted)
     for parent in {str(request.parent_id) for request in wanted}:
         record = _find(tx, parent)
         if record is None or not _runs(tx, principal, record):
@@ -33,6 +29,15 @@ def check(
         if not _is_own(tx, principal, name):
             raise errors.Forbidden(f"job {name} is no child of a job that this token runs")
     _check_keys(tx, principal, wanted)
+
+
+def refuse_orphans(principal: Principal, wanted: Sequence[JobRequest]) -> None:
+    """Refuse jobs without a parent from a worker, before anything else is said of them."""
+    if principal.role is Role.WORK and any(request.parent_id is None for request in wanted):
+        raise errors.Forbidden(
+            "a token with the role work submits only children of jobs that its workers run:"
+            " give the parent_id"
+        )
 
 
 def check_own(tx: Transaction, principal: Principal, reference: str) -> None:

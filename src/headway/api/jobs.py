@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from headway.api import access, paging
+from headway.api import access, children, paging
 from headway.api.operation import Answered, Call, Nothing, Page, Paging, map_future, operation
 from headway.domain import errors, states, versions
 from headway.domain.events import Event
@@ -85,6 +85,7 @@ class CancelBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 )
 def create_job(call: Call[JobRequest, Nothing]) -> Any:
     """Submit a job; 200 if the same request or its unique key already has one."""
+    children.refuse_orphans(call.principal, [call.body])
     request = _with_key(call.body, call.idempotency_key)
     wish = submit.Wish(
         scheduler=call.scheduler,
@@ -123,6 +124,7 @@ def _answer_receipt(receipt: submit.Receipt) -> Answered:
 def create_jobs(call: Call[Batch, Nothing]) -> Any:
     """Submit many jobs, all or nothing; jobs may refer to each other by `ref`."""
     wanted: Sequence[JobRequest] = call.body.jobs
+    children.refuse_orphans(call.principal, wanted)
     refuse_key(call)
     if not 1 <= len(wanted) <= MOST_IN_BATCH:
         raise errors.InvalidRequest(
