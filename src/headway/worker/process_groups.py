@@ -100,6 +100,17 @@ def end_run(pgid: int, run_ids: Collection[str], grace: float) -> bool:
     return gone
 
 
+def may_belong(pid: int, pgid: int, run_id: str) -> bool:
+    """Whether a process lives and is in the group or bears the run's mark, as far as is known now.
+
+    While a program is loaded, its environment looks empty: what it bears is not known then.
+    """
+    process = _look_up(pid)
+    if process is None or not process.is_live:
+        return False
+    return process.pgid == pgid or _environment(pid) == b"" or run_id in _marks(pid)
+
+
 def end_members(pgid: int, grace: float) -> bool:
     """End a group that is surely ours, for instance since its unreaped leader keeps the number."""
     return _end_groups({pgid}, grace)
@@ -196,12 +207,17 @@ def _marked_groups(run_ids: Collection[str]) -> set[int]:
 
 def _marks(pid: int) -> set[str]:
     """Which run a process was started for, by its environment."""
+    variables = (_environment(pid) or b"").decode(errors="replace").split("\0")
+    return {one.partition("=")[2] for one in variables if one.startswith(f"{RUN_MARK}=")}
+
+
+def _environment(pid: int) -> bytes | None:
+    """The variables of a process; None if it is gone or another user's."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
-            variables = file.read().decode(errors="replace").split("\0")
-    except OSError:
-        return set()
-    return {one.partition("=")[2] for one in variables if one.startswith(f"{RUN_MARK}=")}
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return None
 
 
 def _members(pgid: int) -> list[_Process]:

@@ -12,7 +12,7 @@ from typing import Literal
 from headway.domain.runs import Outcome
 from headway.storage import private_files
 from headway.storage.log_parts import OutputBound
-from headway.worker import process_groups
+from headway.worker import leftovers, process_groups
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls, shortage
 from headway.worker.executors.child_output import ChildOutput
@@ -76,6 +76,7 @@ class ChildRun:
         # not given to anybody else until then.
         self._lock = threading.Lock()
         self._pid: int | None = None
+        self._forks_before: int | None = None
         self._deadline = work.deadline
         self._ending: Ending | None = None
         self._is_over = False
@@ -153,6 +154,7 @@ class ChildRun:
             output = stack.enter_context(
                 contextlib.closing(ChildOutput(self._work.log_dir, self._nursery.bound))
             )
+            self._forks_before = leftovers.forks_so_far()
             with _spare_handle():
                 process = self._spawn(output)
             output.let_go()
@@ -187,7 +189,7 @@ class ChildRun:
         # After a time-out the lease is over: a retry must not run beside what is left.
         grace = 0.0 if self._ending == "timeout" else LEFTOVER_GRACE_S
         shortage.outlast(
-            lambda: process_groups.end_run(process.pid, {self._work.run_id}, grace),
+            lambda: leftovers.end(process.pid, self._work.run_id, grace, self._forks_before),
             what=f"what job {self._work.number} left behind cannot be looked for",
         )
         returncode = process.wait()
