@@ -172,18 +172,22 @@ class Worker:
         Ends that the scheduler does not know of yet hold leases. While they are as many as there
         are slots, nothing more is claimed.
         """
-        while self._reporter.unreported >= self.slots.size and not self._takes_reports:
+        while self._has_too_much_to_report:
             self._reporter.poke()
             if self._stopping.wait(PATIENCE_S):
                 return
         if self._plenty:
             self.slots.wait_free(PATIENCE_S, max(1, self.slots.size // 2))
 
+    @property
+    def _has_too_much_to_report(self) -> bool:
+        return not self._takes_reports and self._reporter.unreported >= self.slots.size
+
     def _claim(self) -> bool:
         """Claim jobs and start them; answers whether no more are left for now."""
         with self.slots.door:
             wanted = min(self.slots.free, MOST_PER_CLAIM)
-            if wanted <= 0:
+            if wanted <= 0 or self._has_too_much_to_report:  # it may while a slot was waited for
                 return False
             taken = self._take(wanted)
             self.slots.take(len(taken.jobs))

@@ -87,8 +87,7 @@ class Reporter:
             if self.patience_s:
                 self._stopping.wait(self.patience_s)
             self._poke.clear()
-            while ended := self.take():
-                self._on_the_way = len(ended)
+            while ended := self._take_to_report():
                 try:
                     self._report(ended)
                 except Exception:
@@ -96,6 +95,13 @@ class Reporter:
                 self._on_the_way = 0
             if self._stopping.is_set() and not self._ended:
                 return
+
+    def _take_to_report(self) -> list[Ended]:
+        """Counted on the way before they leave the line: some may be counted twice, none missed."""
+        self._on_the_way = min(len(self._ended), MOST_AT_ONCE)
+        ended = self.take()
+        self._on_the_way = len(ended)
+        return ended
 
     def _report(self, ended: list[Ended]) -> None:
         wait_s = 0.1
