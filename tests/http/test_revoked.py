@@ -119,3 +119,21 @@ def test_a_server_whose_own_token_was_revoked_starts_with_a_new_one(stage: Stage
     assert second.client(first.token).get("/api/jobs").status_code == 401
     assert second.stop() == 0
     assert stage.serve().token == second.token
+
+
+def test_a_token_that_another_server_revokes_ends_here_too(
+    stage: Stage, empty_postgres: str
+) -> None:
+    one, other = (stage.serve(db=empty_postgres, data=name) for name in ("one", "other"))
+    made = one.post("/api/tokens", name="short", role="read")
+    with (
+        other.client(made["token"]) as client,
+        client.stream("GET", "/api/events", headers=SSE) as answer,
+    ):
+        lines = answer.iter_lines()
+        assert next(lines) == ": connected"
+        one.http.delete(f"/api/tokens/{made['token_id']}")
+        began = time.monotonic()
+        assert [line for line in lines if line][-1].endswith("was revoked, or has expired")
+        assert time.monotonic() - began < SOON_S
+        assert client.get("/api/jobs").status_code == 401

@@ -2,6 +2,7 @@
 
 import logging
 
+import msgspec
 import pytest
 
 from headway.domain.runs import Outcome, RunStatus
@@ -97,3 +98,12 @@ def test_they_can_be_turned_off(clock: Clock, caplog: pytest.LogCaptureFixture) 
         lines.started(job(1))
         lines.ended(job(1), SUCCESS, 0.0, cancelled=False)
     assert caplog.messages == []
+
+
+def test_an_error_is_shown_without_the_secret_that_it_quotes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told = msgspec.structs.replace(job(7), params='{"password": "hush"}')
+    with caplog.at_level(logging.INFO, "headway.jobs"):
+        JobLines().ended(told, calls.failed("cannot log in with hush"), 1.0, cancelled=False)
+    assert caplog.messages == ["job 7 (story) failed after 1.0 s: cannot log in with ***"]

@@ -86,7 +86,7 @@ def _serve(
         data=scheduler.data,
         bound=scheduler.output,
         prepares=prepares,
-        lines=JobLines(settings.log_jobs),
+        lines=JobLines(settings.log_jobs, secret_params=settings.secret_params),
     )
     server = Server(
         scheduler,
@@ -201,7 +201,7 @@ def work(settings: Settings) -> None:
         bound=bound,
         prepares=app.prepares if app else {},
         shipper=LogShipper(transport, data),
-        lines=JobLines(settings.log_jobs),
+        lines=JobLines(settings.log_jobs, secret_params=settings.secret_params),
     )
     _until_signal(worker, settings)
 

@@ -2,7 +2,7 @@
 
 import fnmatch
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -72,3 +72,30 @@ def check_not_masked(params: Mapping[str, Any], secret: re.Pattern[str]) -> None
                 f"params.{name}",
                 f"{MASK} only stands for a secret that is not shown; send the secret itself",
             )
+
+
+SHORTEST_HIDDEN = 4
+"""Shorter values are not looked for in a text: they would be found in ordinary words."""
+
+
+def hidden(text: str, params: Mapping[str, Any], secret: re.Pattern[str]) -> str:
+    """A text, such as an error, with a mask for each value of a secret param that it quotes."""
+    for value in sorted(set(_secret_values(params, secret)), key=len, reverse=True):
+        text = text.replace(value, MASK)
+    return text
+
+
+def _secret_values(value: Any, secret: re.Pattern[str]) -> Iterator[str]:
+    """Texts under secret names. Within an object of many, only those with secret names count."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            texts = inner if isinstance(inner, list) else [inner]
+            if secret.match(name):
+                yield from (
+                    one for one in texts if isinstance(one, str) and len(one) >= SHORTEST_HIDDEN
+                )
+            yield from _secret_values(inner, secret)
+    elif isinstance(value, list):
+        for inner in value:
+            if isinstance(inner, dict | list):
+                yield from _secret_values(inner, secret)

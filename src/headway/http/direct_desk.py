@@ -10,7 +10,9 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
-from headway.domain import errors, plain_json
+import msgspec
+
+from headway.domain import errors, plain_json, secrets
 from headway.domain.answers import DirectAnswer
 from headway.domain.requests import DirectBody
 from headway.domain.reservations import EXPIRES_AFTER_S
@@ -89,7 +91,7 @@ class DirectDesk:
             waiting.reschedule(None)  # from here on it runs
             await self._write(lambda tx: self._mark_running(tx, by, job_type, reservation_id))
             started = time.monotonic()
-            outcome = await self._execute(request_id, job_type, body.params)
+            outcome = self._shown(await self._execute(request_id, job_type, body.params), body)
             duration = time.monotonic() - started
         finally:
             renewing.cancel()
@@ -197,6 +199,14 @@ class DirectDesk:
             # The client may be gone, the handler is not: its slot is not free before it ends.
             if not done.done():
                 await done
+
+    def _shown(self, outcome: Outcome, body: DirectBody) -> Outcome:
+        """An outcome whose error quotes no secret param."""
+        if outcome.error is None:
+            return outcome
+        names = secrets.names(self._scheduler.rules.secret_params)
+        error = secrets.hidden(outcome.error, body.params, names)
+        return msgspec.structs.replace(outcome, error=error)
 
     async def _renew(self, reservation_id: str) -> None:
         while True:

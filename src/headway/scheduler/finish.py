@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headway.domain import errors, states
+from headway.domain import errors, secrets, states
 from headway.domain.leases import LeaseState
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import lane_waits, settle
+from headway.scheduler import lane_waits, settle, start
 from headway.scheduler.endings import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, records
@@ -46,8 +46,11 @@ def finish(
     release.note()
     chronicle = Chronicle(tx)
     _observe(scheduler, tx, [record for record, _ in found])
+    shown = _shown_errors(scheduler, tx, wanted, [record for record, _ in found])
     ended = [
-        _ended(record, wanted[str(record.run_id)].outcome, progress) for record, progress in found
+        _ended(record, wanted[run_id].outcome, progress, shown.get(run_id))
+        for record, progress in found
+        if (run_id := str(record.run_id))
     ]
     close_runs(tx, [(one, wanted[str(one.run_id)].outcome) for one in ended], LeaseState.RELEASED)
     settle.settle(scheduler, tx, chronicle, ended=ended)
@@ -58,6 +61,23 @@ def finish(
     late = [report for lease_id, report in wanted.items() if lease_id not in answers]
     answers.update(_late_answers(tx, worker_id, late))
     return [answers[report.lease_id] for report in reports]
+
+
+def _shown_errors(
+    scheduler: Scheduler, tx: Transaction, wanted: Mapping[str, Report], ended: Sequence[JobRecord]
+) -> dict[str, str]:
+    """Errors by run, without the secret params that they quote: events and webhooks tell them."""
+    failed = {str(one.run_id): one for one in ended if wanted[str(one.run_id)].outcome.error}
+    if not failed:
+        return {}
+    params = start.params_of(tx, [one.payload_id for one in failed.values()])
+    names = secrets.names(scheduler.rules.secret_params)
+    return {
+        run_id: secrets.hidden(
+            wanted[run_id].outcome.error or "", codec.load(params[one.payload_id]), names
+        )
+        for run_id, one in failed.items()
+    }
 
 
 def _observe(scheduler: Scheduler, tx: Transaction, ended: Sequence[JobRecord]) -> None:
@@ -92,7 +112,7 @@ def close_runs(
     tx: Transaction, ended: Sequence[tuple[Ended, Outcome]], lease_state: LeaseState
 ) -> None:
     """Write the outcomes down; a run that has ended is never touched again."""
-    rows = ((one.run_id, _closing(outcome, lease_state)) for one, outcome in ended)
+    rows = ((one.run_id, _closing(one.error, outcome, lease_state)) for one, outcome in ended)
     tx.many("close_runs", records.grouped(rows, "run_ids", finished_at=tx.now_ms))
 
 
@@ -108,11 +128,12 @@ class _Closing(NamedTuple):
     report_hash: str | None
 
 
-def _closing(outcome: Outcome, lease_state: LeaseState) -> _Closing:
+def _closing(error: str | None, outcome: Outcome, lease_state: LeaseState) -> _Closing:
+    """The hash is that of the report as it came, so that its repetition is known."""
     return _Closing(
         outcome.status,
         outcome.exit_code,
-        outcome.error,
+        error,
         None if outcome.result is None else codec.dump(outcome.result),
         codec.dump(outcome.artifacts) if outcome.artifacts else None,
         lease_state,
@@ -130,13 +151,13 @@ def report_hash(outcome: Outcome) -> str | None:
 PLAIN_SUCCESS = Outcome(status=RunStatus.COMPLETED)
 
 
-def _ended(record: JobRecord, outcome: Outcome, progress: str | None) -> Ended:
+def _ended(record: JobRecord, outcome: Outcome, progress: str | None, error: str | None) -> Ended:
     return Ended(
         record=record,
         status=status_of(record, outcome),
         run_id=record.run_id,
         run_status=outcome.status,
-        error=outcome.error,
+        error=error,
         exit_code=outcome.exit_code,
         artifacts=outcome.artifacts,
         progress=progress,
@@ -185,7 +206,7 @@ def abandon(
     release = lane_waits.Release(scheduler, tx)
     found = jobs.take_from_leases(tx, [row["lease_id"] for row in leases])
     release.note()
-    ended = [_ended(record, outcome, progress) for record, progress in found]
+    ended = [_ended(record, outcome, progress, outcome.error) for record, progress in found]
     close_runs(tx, [(one, outcome) for one in ended], LeaseState.EXPIRED)
     settle.settle(scheduler, tx, chronicle, ended=ended)
     return ended

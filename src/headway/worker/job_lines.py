@@ -12,6 +12,9 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
+import msgspec
+
+from headway.domain import secrets
 from headway.domain.runs import Outcome, RunStatus
 from headway.scheduler.start import Started
 
@@ -40,8 +43,14 @@ class _Tally:
 class JobLines:
     """Writes the lines of one worker; what is left out costs next to nothing."""
 
-    def __init__(self, wanted: bool = True, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        wanted: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+        secret_params: tuple[str, ...] = secrets.SECRET_PARAMS,
+    ) -> None:
         self._wanted = wanted
+        self._secret = secrets.names(secret_params)
         self._clock = clock
         self._lock = threading.Lock()
         self._second = clock()
@@ -69,9 +78,13 @@ class JobLines:
         if word == "succeeded" and self._clock() < self._rush_until:
             self._succeeded_more()
         elif self._has_room(word):
-            reason = f": {_line(outcome.error)}" if outcome.error else ""
+            reason = f": {_line(self._shown(job, outcome.error))}" if outcome.error else ""
             name = _line(job.job_type)
             log.info("job %d (%s) %s after %s%s", job.number, name, word, _span(ran_s), reason)
+
+    def _shown(self, job: Started, error: str) -> str:
+        """An error without the secret params that it quotes."""
+        return secrets.hidden(error, msgspec.json.decode(job.params), self._secret)
 
     def flush(self) -> None:
         """Say what was left out, if a second has passed since."""
