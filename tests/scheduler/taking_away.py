@@ -11,7 +11,7 @@ from headway.domain.gates import Blocker, Gate
 from headway.domain.jobs import Policy
 from headway.domain.limits import read_rate
 from headway.domain.requests import JobPatch
-from headway.domain.workers import Abilities
+from headway.domain.workers import Abilities, Worker
 from headway.scheduler import (
     direct,
     dispatch,
@@ -278,14 +278,16 @@ class Experiment:
         return self._record(self._number).status is states.RUNNING
 
 
-def all_that_start(scheduler: Scheduler) -> set[int]:
-    """Every job that starts when one of the workers with a free slot asks for many."""
-    found: set[int] = set()
-    for one in scheduler.store.read(lambda tx: known_workers(scheduler, tx)):
-        if one.alive and not one.is_full:
-            request = dispatch.ClaimRequest(
-                worker_id=one.worker_id, abilities=one.abilities, max_jobs=MANY
-            )
-            started = tried(scheduler, partial(dispatch.claim, scheduler, request=request))
-            found |= {job.number for job in started}
-    return found
+def free_workers(scheduler: Scheduler) -> list[Worker]:
+    """The workers that live and have a free slot."""
+    known = scheduler.store.read(lambda tx: known_workers(scheduler, tx))
+    return [one for one in known if one.alive and not one.is_full]
+
+
+def started_by(scheduler: Scheduler, worker: Worker, count: int = MANY) -> list[int]:
+    """The jobs that start when a worker asks for so many."""
+    request = dispatch.ClaimRequest(
+        worker_id=worker.worker_id, abilities=worker.abilities, max_jobs=count
+    )
+    started = tried(scheduler, partial(dispatch.claim, scheduler, request=request))
+    return [job.number for job in started]

@@ -6,12 +6,21 @@ import random
 import pytest
 from tests.helpers import MovableClock
 from tests.scheduler.asking import show, why
-from tests.scheduler.taking_away import Experiment, Named, all_that_start, named, tried
+from tests.scheduler.taking_away import (
+    Experiment,
+    Named,
+    free_workers,
+    named,
+    started_by,
+    tried,
+)
 from tests.scheduler.why_world import World
 
 from headway.domain import states
 from headway.domain.answers import GateRow, GateState, Why
 from headway.domain.gates import Gate
+from headway.domain.jobs import Job, Lane
+from headway.domain.workers import Worker
 from headway.scheduler import verify
 from headway.scheduler.scheduler import Scheduler
 
@@ -43,18 +52,35 @@ def play(scheduler: Scheduler, clock: MovableClock, seed: int) -> None:
 
 def check(world: World) -> None:
     """What is said of each job that has not started is what then happens."""
-    scheduler = world.scheduler
-    started = all_that_start(scheduler)
+    scheduler, ready = world.scheduler, list[Job]()
+    workers = free_workers(scheduler)
+    started = {number for one in workers for number in started_by(scheduler, one)}
     for one in world.jobs(*states.WAITING, *states.CLAIMS):
         answer = why(scheduler, one.number)
         those = named(answer)
         _check_words(scheduler, answer)
         if any(thing.gate is not Gate.WORKER for thing in those):
             assert one.number not in started, (one.number, those)
+        elif one.status in states.WAITING:
+            ready.append(one)
         assert _starts_without(scheduler, one.number, those), (one.number, those)
         for left in those:
             despite = _starts_despite(scheduler, one.number, left, those)
             assert not despite, (one.number, left, those)
+    for worker in workers:
+        assert started_by(scheduler, worker, 1) == _first(worker, ready), worker.worker_id
+
+
+def _first(worker: Worker, ready: list[Job]) -> list[int]:
+    """The first job in the queue that may start and that this worker takes."""
+    line = sorted(ready, key=lambda one: (-one.priority, one.position, one.number))
+    return [one.number for one in line if worker.abilities.refusal(_lane(one)) is None][:1]
+
+
+def _lane(job: Job) -> Lane:
+    return Lane(
+        queue=job.queue, job_type=job.job_type, cost_units=job.cost_units, requires=job.requires
+    )
 
 
 def _check_words(scheduler: Scheduler, answer: Why) -> None:
