@@ -60,7 +60,13 @@ def closed(why: Why) -> GateRow | None:
 
 def _is_busy(row: GateRow) -> bool:
     """Whether a worker takes the job, and only a slot is missing."""
-    return row.gate is Gate.WORKER and any(one.status == "full" for one in row.blockers)
+    full = any(one.status == "full" for one in row.blockers)
+    return row.gate is Gate.WORKER and full and not _threads(row)
+
+
+def _threads(row: GateRow) -> list[str]:
+    """The earlier attempts whose threads keep a job waiting."""
+    return [one.id for one in row.blockers if one.kind == "thread"]
 
 
 def _in_line(session: Session, job: Job, why: Why) -> list[Step]:
@@ -216,6 +222,11 @@ def _pause(_session: Session, job: Job, row: GateRow) -> list[Step]:
 
 def _worker(session: Session, job: Job, row: GateRow) -> list[Step]:
     """Beside a server a worker is enough; without one somebody has to schedule, too."""
+    if threads := _threads(row):
+        numbers = ", ".join(str(session.number(one)) for one in threads)
+        return [
+            Step(f"It starts when the thread of job {numbers} ends, or its server is restarted.")
+        ]
     if drained := [one.id for one in row.blockers if one.status == "draining"]:
         again = f"headway workers drain {drained[0]} --undo"
         return [Step("The workers for it are drained. To let one take jobs again", again)]

@@ -93,6 +93,8 @@ def _waits(one: Blocker) -> bool:
 def _name(session: Session, one: Blocker) -> str:
     if one.kind == "circle":  # its detail has the numbers
         return one.kind
+    if one.kind == "thread":
+        return f"thread of job {session.number(one.id)}"
     return f"job {session.number(one.id)}" if one.kind == "job" else f"{one.kind} {one.id}"
 
 

@@ -35,7 +35,7 @@ def still_running(job: str, since: datetime | None) -> Closed:
         detail=f"an earlier attempt still runs in a thread: job {job}",
         blockers=(
             Blocker(
-                kind="job",
+                kind="thread",
                 id=job,
                 detail="its lease is over, but a thread cannot be stopped",
                 since=since,
