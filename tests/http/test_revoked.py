@@ -95,6 +95,28 @@ def test_a_waiting_claim_ends_and_gets_no_job(server: Server, by: str) -> None:
         assert server.job(job)["status"] == "QUEUED"
 
 
+def test_a_direct_request_that_waits_for_a_slot_ends(shared: Stage, server: Server) -> None:
+    job = server.submit("hold", "slot")
+    server.wait(job, "RUNNING")
+    with short_lived(server, "the server", "submit") as (client, revoke):
+        answers: list[httpx.Response] = []
+        body = {"params": {"name": "never"}}
+        asking = threading.Thread(
+            target=lambda: answers.append(client.post("/api/direct/note", json=body))
+        )
+        asking.start()
+        while not server.get("/api/reservations")["items"]:
+            time.sleep(0.02)
+        revoke()
+        began = time.monotonic()
+        asking.join()
+        assert time.monotonic() - began < SOON_S
+        assert (answers[0].status_code, answers[0].json()["code"]) == (401, "token_refused")
+    shared.let_go("slot")
+    server.wait(job, "SUCCEEDED")
+    assert "never" not in shared.notes()
+
+
 def test_a_token_that_expires_ends_what_it_has_open(server: Server) -> None:
     made = server.post("/api/tokens", name="short", role="read", expires_in_s=2)
     with (

@@ -11,7 +11,7 @@ from headway.client import calls
 from headway.client.over_http import _with_keys
 from headway.domain.leases import LONGEST_MESSAGE
 from headway.domain.requests import BatchJobRequest
-from headway.http.application import BATCHES, ROOM_FOR_THE_REST, SIZES
+from headway.http.body_sizes import BATCHES, ROOM_FOR_THE_REST, SIZES
 from headway.settings import Settings
 
 LARGEST_BODY = 1000

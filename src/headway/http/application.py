@@ -17,7 +17,7 @@ from headway.domain import errors, secrets, versions
 from headway.domain.errors import HeadwayError
 from headway.domain.requests import DirectBody
 from headway.domain.tokens import Principal, Role
-from headway.http import dashboard, health, metrics, openapi, problems, streams
+from headway.http import body_sizes, dashboard, health, metrics, openapi, problems, streams
 from headway.http.claim_desk import ClaimDesk
 from headway.http.direct_desk import DirectDesk
 from headway.http.exchange import JSON, ClientGone, Exchange, Receive, Scope, Send
@@ -26,20 +26,6 @@ from headway.http.security import Doorkeeper
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.awaiting import awaiting
 from headway.worker.loop import Worker
-
-ROOM_FOR_THE_REST = 64 * 1024
-"""How much larger than its params or result a body may be."""
-
-CLAIMS = "/api/claims"
-BATCHES = ("/api/jobs/batch", "/api/job-groups", "/api/leases/releases", CLAIMS)
-"""Calls that carry many params or results; a claim reports how runs ended."""
-
-SIZES = {
-    "/api/leases/heartbeats": 16 * 1024 * 1024,  # the longest message for each of the most items
-    "/api/leases/logs": 2 * 1024 * 1024,
-    "/api/leases/{id}/logs": 2 * 1024 * 1024,
-}
-"""Calls whose size has nothing to do with params and results."""
 
 log = logging.getLogger("headway.http")
 
@@ -149,7 +135,7 @@ class Application:
     async def _operate(self, exchange: Exchange, principal: Principal) -> None:
         operation, values = table.find(exchange.method, exchange.path)
         table.check_operation(principal, operation)  # before a body is read for nothing
-        raw = await exchange.body(self._limit(operation.path))
+        raw = await exchange.body(body_sizes.largest(self.scheduler.rules, operation.path))
         is_large = len(raw) > pieces.LARGE
         body = (
             await asyncio.to_thread(table.read_body, operation, raw)
@@ -177,12 +163,6 @@ class Application:
             self._doors.forget()
         await self._answer(exchange, operation, answer, principal)
 
-    def _limit(self, path: str) -> int:
-        """The most bytes that a body may have for the operation at this path."""
-        rules = self.scheduler.rules
-        one = max(rules.largest_params, rules.largest_result) + ROOM_FOR_THE_REST
-        return max(rules.largest_batch, one) if path in BATCHES else SIZES.get(path, one)
-
     async def _answer(
         self, exchange: Exchange, operation: Operation, answer: Any, principal: Principal
     ) -> None:
@@ -200,7 +180,10 @@ class Application:
         return await asyncio.to_thread(mask) if operation.blocking else mask()
 
     async def _claim(self, exchange: Exchange, principal: Principal, ended: Ended) -> None:
-        body = table.decode(await exchange.body(self._limit(CLAIMS)), ClaimBody)
+        body = table.decode(
+            await exchange.body(body_sizes.largest(self.scheduler.rules, body_sizes.CLAIMS)),
+            ClaimBody,
+        )
         got = await self._unless_gone(exchange, self._claims.claim(principal, body, ended))
         await (
             exchange.answer(204) if got is None else exchange.answer(200, msgspec.json.encode(got))
@@ -214,7 +197,9 @@ class Application:
         if self.state.stopping:
             raise errors.Stopping()
         job_type = table.steps(exchange.path)[-1]
-        body = table.decode(await exchange.body(self._limit("/api/direct")), DirectBody)
+        body = table.decode(
+            await exchange.body(body_sizes.largest(self.scheduler.rules, "/api/direct")), DirectBody
+        )
         answer = await self._unless_gone(
             exchange, self._direct.run(principal, job_type, body), ended
         )
