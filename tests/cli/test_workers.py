@@ -23,4 +23,4 @@ def test_a_worker_is_drained_by_name_and_takes_jobs_again(served: Cli) -> None:
 
 
 def test_a_worker_that_is_not_known_is_not_found(served: Cli) -> None:
-    served.call("workers", "drain", "nobody", code=3)
+    served.call("workers", "drain", "unknown", code=3)

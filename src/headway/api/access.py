@@ -46,7 +46,7 @@ def check_change(
 
 
 def check_own_worker(tx: Transaction, principal: Principal, worker_id: str) -> None:
-    """Like `check_worker`, where a worker that nobody has used is not the caller's either."""
+    """Like `check_worker`, where a worker that is not known is not the caller's either."""
     check_worker(tx, principal, worker_id)
     if not principal.may(Role.ADMIN) and tx.row("owner_of_worker", worker_id=worker_id) is None:
         raise errors.ForeignWorker(worker_id)

@@ -42,7 +42,7 @@ def elsewhere(scheduler: Scheduler, tx: Transaction, run_id: str) -> Elsewhere |
     rows = tx.rows("servers_of_data", data_id=home)
     servers = tuple(_server(one) for one in rows if one["url"] and is_alive(scheduler, tx, one))
     if not servers and _folder(scheduler, run_id).is_dir():
-        return None  # its server is gone, and somebody has put its logs here
+        return None  # its server is gone, and its logs were put here
     return Elsewhere(run_id=run_id, data_id=home, place=_place(rows[:1]), servers=servers)
 
 

@@ -43,7 +43,7 @@ class _CheckedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first address that passes and answers."""
+        """Connect to the first address that passes and takes connections."""
         last: Exception | None = None
         for address in await self._allowed(host, port):
             try:
