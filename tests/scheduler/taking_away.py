@@ -110,7 +110,7 @@ class Experiment:
         for one in those:
             self._take_away(one, keep=())
         self._look_again()
-        return self._starts(1, new_worker=any(one.gate is Gate.WORKER for one in those))
+        return self._starts(1)
 
     def starts_despite(self, left: Named, those: Collection[Named]) -> bool:
         """Whether the job starts although one thing is left, and what that one waits for."""
@@ -123,8 +123,7 @@ class Experiment:
             if one is not left:
                 self._take_away(one, keep)
         self._look_again()
-        new_worker = any(one.gate is Gate.WORKER for one in those if one is not left)
-        return self._starts(MANY, new_worker=new_worker)
+        return self._starts(MANY)
 
     def _ended(self) -> int:
         return int(self._tx.select("SELECT count(*) AS n FROM jobs WHERE phase = 3", {})[0]["n"])
@@ -262,19 +261,24 @@ class Experiment:
             slots=MANY,
         )
 
-    def _starts(self, count: int, *, new_worker: bool) -> bool:
-        """Whether workers that live and have a free slot start the job."""
+    def _starts(self, count: int) -> bool:
+        """Whether a worker that lives, takes such jobs and has a free slot starts the job."""
         record = self._record(self._number)
         if record.status in states.CLAIMS:
             number, worker = str(record.number), str(record.worker_id)
             found = leases.request(self._scheduler, self._tx, number, worker, None)
             return isinstance(found, leases.Granted)
-        for one in known_workers(self._scheduler, self._tx):
-            if one.alive and not one.is_full and (one.worker_id == NEW_WORKER) >= new_worker:
-                request = dispatch.ClaimRequest(
-                    worker_id=one.worker_id, abilities=one.abilities, max_jobs=count
-                )
-                dispatch.claim(self._scheduler, self._tx, request)
+        lane = jobs.lanes(self._tx, [record.lane_id])[record.lane_id]
+        able = [
+            one
+            for one in known_workers(self._scheduler, self._tx)
+            if one.alive and not one.is_full and one.abilities.refusal(lane) is None
+        ]
+        for one in able[:1]:
+            request = dispatch.ClaimRequest(
+                worker_id=one.worker_id, abilities=one.abilities, max_jobs=count
+            )
+            dispatch.claim(self._scheduler, self._tx, request)
         return self._record(self._number).status is states.RUNNING
 
 

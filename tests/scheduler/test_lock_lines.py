@@ -79,6 +79,19 @@ def test_nor_one_that_is_ready_but_for_a_lock_taken_since(scheduler: Scheduler) 
     assert started(scheduler, "a") == [shared.number]
 
 
+def test_who_stands_behind_one_that_lost_another_lock_goes_on(scheduler: Scheduler) -> None:
+    submit(scheduler, "a", locks=["z"])
+    held = claim(scheduler)
+    first = submit(scheduler, "b", locks=["y", "z"])
+    second = submit(scheduler, "b", locks=["z"])
+    finish(scheduler, held)
+    assert show(scheduler, first.number).status is JobStatus.QUEUED
+    submit(scheduler, "a", locks=[{"key": "y", "mode": "shared"}], priority=1)
+    assert started(scheduler) == [4]
+    assert show(scheduler, first.number).status is JobStatus.WAITING_ON_LOCKS
+    assert started(scheduler) == [second.number]
+
+
 def test_every_exclusive_job_that_stands_ahead_is_named(scheduler: Scheduler) -> None:
     register(scheduler)
     held = submit(scheduler, locks=SHARED)

@@ -217,9 +217,11 @@ def _line_up_for_locks(
     in_line = {record.number for record in (*ready, *locked)}
     left = [one for one in waiting if one.number not in in_line and _was_in_line(one)]
     lock_lines.leave(tx, [record.number for record in left])
-    # Whoever waits no longer may still not start at once, and keeps nobody waiting meanwhile.
+    # A job that waits no longer may still not start at once, and keeps none waiting meanwhile. One
+    # that was ready and waits now no longer goes first.
     waits_no_more = [record for record in ready if record.status is states.WAITING_ON_LOCKS]
-    return locked, lock_lines.keys_of([*left, *waits_no_more])
+    waits_now = [record for record in locked if _was_ready(record)]
+    return locked, lock_lines.keys_of([*left, *waits_no_more, *waits_now])
 
 
 def _was_in_line(record: JobRecord) -> bool:
