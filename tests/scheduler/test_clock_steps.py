@@ -7,7 +7,7 @@ import pytest
 from tests.helpers import WORKER, MovableClock, claim, finish, job, run_next, runs_of, submit
 from tests.servers import wait_for
 
-from headway.domain import moments
+from headway.domain import errors, moments
 from headway.domain.requests import JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.schedule_requests import ScheduleRequest
@@ -291,6 +291,64 @@ def test_a_clock_set_back_while_nothing_ran_is_noticed_at_the_start(
     clock_steps.mend(scheduler, found)
     clock.move(3600)
     assert clock_steps.step_while_away(scheduler) is None, "seen again by the next server"
+
+
+def test_a_clock_set_back_while_nothing_ran_is_noticed_after_the_first_new_event(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler)
+    clock.move(-DAY_S)
+    submit(scheduler)
+    assert clock_steps.step_while_away(scheduler) == Step(by_s=-DAY_S, set_by_s=-DAY_S)
+
+
+@pytest.mark.parametrize("lease", [True, False])
+def test_a_delay_that_is_over_is_not_begun_anew_when_the_clock_is_set_back(
+    scheduler: Scheduler, clock: MovableClock, lease: bool
+) -> None:
+    submit(scheduler, locks=["stove"])
+    delayed = submit(scheduler, locks=["stove"], delay_s=10)
+    if lease:
+        (holder,) = claim(scheduler)
+    else:
+        run_next(scheduler)
+    timekeeper.run_due(scheduler, clock.move(11))
+    if lease:
+        step(scheduler, clock, -DAY_S)
+        finish(scheduler, holder)
+    else:
+        claim(scheduler, lease=False)
+        step(scheduler, clock, -DAY_S)
+        timekeeper.run_due(scheduler, clock.move(61))
+    assert [one.number for one in claim(scheduler)] == [delayed.number]
+
+
+def test_a_step_that_could_not_be_put_right_is_put_right_in_the_next_round(
+    scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit(scheduler)
+    claim(scheduler)
+    rounds = timekeeper.Rounds(scheduler, watching(clock))
+    clock.move(DAY_S)
+    with monkeypatch.context() as patched:
+        patched.setattr(scheduler.store, "write", full_disk)
+        with pytest.raises(errors.Unavailable):
+            rounds.run()
+    rounds.run()
+    assert job(scheduler, 1).status is JobStatus.RUNNING
+
+
+def full_disk(*_: object) -> None:
+    """A write that fails."""
+    raise errors.Unavailable("the disk is full")
+
+
+def test_two_steps_of_the_clock_count_as_one() -> None:
+    there = Step(by_s=60, set_by_s=50, within_s=5)
+    back = Step(by_s=-20, set_by_s=-20, within_s=5)
+    assert clock_steps.both(there, back) == Step(by_s=40, set_by_s=30, within_s=10)
+    assert clock_steps.both(None, back) == back
+    assert clock_steps.both(there, None) == there
 
 
 @pytest.fixture

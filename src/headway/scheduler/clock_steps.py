@@ -29,6 +29,9 @@ BATCH = 1000
 SMALLEST_S = 1.0
 """Less than this is a clock that is kept right, not one that was set."""
 
+MOST_EVENTS = 1000
+"""In so many of the last events a step is looked for that happened while nothing ran."""
+
 STEP = "clock_step"
 SAME_STEP_MS = 60_000
 
@@ -46,6 +49,17 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     within_s: float = 0.0
     """How long ago the last look was: the clock was set at some moment since then."""
+
+
+def both(first: Step | None, second: Step | None) -> Step | None:
+    """Two steps, one after the other, as one."""
+    if first is None or second is None:
+        return first or second
+    return Step(
+        by_s=first.by_s + second.by_s,
+        set_by_s=first.set_by_s + second.set_by_s,
+        within_s=first.within_s + second.within_s,
+    )
 
 
 class _Look(NamedTuple):
@@ -101,12 +115,16 @@ def step_while_away(scheduler: Scheduler) -> Step | None:
 
 
 def _last_known_time(tx: Transaction) -> int | None:
-    """When the last thing happened, or when the clock was set if nothing has happened since."""
+    """The latest time of the last events, or when the clock was set if there were none since.
+
+    Not that of the last one: it may have come after the step, which nothing has noticed yet.
+    """
     row = tx.row("last_event")
-    seen = _last_step(tx)
     if row is None:
         return None
-    return int(seen.at if row["seq"] <= seen.seq else row["at"])
+    seen = _last_step(tx)
+    latest: int | None = tx.value("latest_moment", after=seen.seq, count=MOST_EVENTS)
+    return seen.at if latest is None else latest
 
 
 def mend(scheduler: Scheduler, step: Step) -> None:

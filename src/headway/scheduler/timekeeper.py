@@ -41,14 +41,40 @@ DUE_QUERIES = (
 log = logging.getLogger("headway.timekeeper")
 
 
+class Rounds:
+    """Rounds of one server: each does what is due, by a clock that may be set at any moment."""
+
+    def __init__(self, scheduler: Scheduler, watch: clock_steps.ClockWatch | None = None) -> None:
+        self._scheduler = scheduler
+        self._started_at = scheduler.clock.now()
+        self._watch = watch or clock_steps.ClockWatch(scheduler.clock)
+        self._has_looked_back = False
+        self._step: clock_steps.Step | None = None
+        """A step of the clock that was noticed and is not put right yet."""
+
+    def run(self) -> float:
+        """Do everything that is due; return how many seconds there are until the next thing is."""
+        self._notice_a_new_time()
+        return run_due(self._scheduler, self._started_at, self._watch.trusts)
+
+    def _notice_a_new_time(self) -> None:
+        """Fires between the old time and a new one were missed, as if nothing had run meanwhile."""
+        step = self._watch.step()
+        if not self._has_looked_back:
+            step = step or clock_steps.step_while_away(self._scheduler)
+            self._has_looked_back = True
+        self._step = clock_steps.both(self._step, step)
+        if self._step is not None:
+            clock_steps.mend(self._scheduler, self._step)
+            self._step = None
+            self._started_at = self._scheduler.clock.now()
+
+
 class Timekeeper:
     """A thread that sleeps most of the time."""
 
     def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
-        self._started_at = scheduler.clock.now()
-        self._watch = clock_steps.ClockWatch(scheduler.clock)
-        self._has_looked_back = False
+        self._rounds = Rounds(scheduler)
         self._poke = threading.Event()
         self._stopping = False
         self._told: str | None = None
@@ -70,8 +96,7 @@ class Timekeeper:
         while not self._stopping:
             self._poke.clear()
             try:
-                self._notice_a_new_time()
-                wait_s = run_due(self._scheduler, self._started_at, self._watch.trusts)
+                wait_s = self._rounds.run()
                 self._told = None
             except errors.Unavailable as error:
                 self._tell(error)
@@ -87,16 +112,6 @@ class Timekeeper:
         if error.detail != self._told:
             self._told = error.detail
             log.warning("due work is delayed: %s", error)
-
-    def _notice_a_new_time(self) -> None:
-        """Fires between the old time and a new one were missed, as if nothing had run meanwhile."""
-        step = self._watch.step()
-        if not self._has_looked_back:
-            step = step or clock_steps.step_while_away(self._scheduler)
-            self._has_looked_back = True
-        if step is not None:
-            clock_steps.mend(self._scheduler, step)
-            self._started_at = self._scheduler.clock.now()
 
 
 def run_due(

@@ -40,7 +40,7 @@ def examine(scheduler: Scheduler) -> Findings:
     database = scheduler.store.database
     damage = database.damage()
     try:
-        broken = [*database.orphans(), *scheduler.store.read(_broken_rules)]
+        broken = [*database.orphans(), *scheduler.store.read(broken_rules)]
     except errors.DatabaseDamaged:
         if not damage:
             raise
@@ -54,7 +54,8 @@ def verify(scheduler: Scheduler) -> list[str]:
     return [*found.damage, *found.broken]
 
 
-def _broken_rules(tx: Transaction) -> list[str]:
+def broken_rules(tx: Transaction) -> list[str]:
+    """Which of our own rules are broken, a line each."""
     return [
         sentence.format(row["subject"])
         for query, sentence in PROBLEMS.items()

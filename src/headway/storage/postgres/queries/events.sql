@@ -25,6 +25,10 @@ SELECT seq FROM events ORDER BY seq DESC LIMIT :count;
 -- When the last thing happened.
 SELECT seq, at FROM events ORDER BY seq DESC LIMIT 1;
 
+-- name: latest_moment
+-- The latest moment that one of the last lines after a number names: those before a clock was set back are later.
+SELECT max(at) AS at FROM (SELECT at FROM events WHERE seq > :after ORDER BY seq DESC LIMIT :count) AS last_lines;
+
 -- name: event_writers
 -- Transactions that may have taken numbers for lines of history and have not ended.
 SELECT virtualtransaction AS writer FROM pg_locks

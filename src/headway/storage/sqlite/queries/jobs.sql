@@ -322,9 +322,9 @@ UPDATE jobs SET claim_expires_at = :until WHERE claim_expires_at IS NOT NULL;
 
 -- name: move_delays
 -- The clock was set: jobs that wait for a span of time wait as long as was meant. One that was made since the last
--- look may know the new time already.
+-- look may know the new time already. One whose span is over and that waits for something else must not begin it anew.
 UPDATE jobs SET due_at = due_at + :shift, scheduled_for = scheduled_for + :shift
-WHERE due_at IS NOT NULL AND delayed = 1 AND NOT created_at BETWEEN :looked AND :now;
+WHERE finished_at IS NULL AND phase < 2 AND delayed = 1 AND NOT created_at BETWEEN :looked AND :now;
 
 -- name: delayed_jobs
 -- Jobs that wait for a span of time, by number.
