@@ -1,0 +1,57 @@
+"""`script/simulate --seeds N [--from M] [--jobs J]`, or `--seed N` to see one play."""
+
+import argparse
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+
+from tests.simulation import runner, shrink
+
+
+def main() -> int:
+    """Play the seeds that were asked for; the exit code says whether all went well."""
+    parser = argparse.ArgumentParser(prog="script/simulate", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=1000, help="how many plays")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
+    parser.add_argument("--jobs", type=int, default=2, help="how many processes")
+    parser.add_argument("--seed", type=int, help="play this one and print its trace")
+    parser.add_argument("--whole", action="store_true", help="with --seed: do not shrink a failure")
+    given = parser.parse_args()
+    if given.seed is not None:
+        return _show(given.seed, whole=given.whole)
+    return _many(range(given.first, given.first + given.seeds), given.jobs)
+
+
+def _show(seed: int, *, whole: bool) -> int:
+    with runner.stage() as stage:
+        played = stage.play(seed)
+        print(played.trace)
+        if played.failure is None:
+            return 0
+        print(f"\nseed {seed} failed: {played.failure}")
+        if not whole:
+            print("\nthe shortest play that fails in the same way:\n")
+            shortest = shrink.shrink(stage, played)
+            print(f"{shortest.trace}\n\n{shortest.failure}")
+        return 1
+
+
+def _many(seeds: range, processes: int) -> int:
+    began, steps, failed = time.monotonic(), 0, 0
+    with ProcessPoolExecutor(processes, initializer=runner.prepare) as pool:
+        for played in pool.map(runner.play_one, seeds, chunksize=20):
+            steps += played.steps
+            if played.failure is not None:
+                failed += 1
+                last = played.failure.strip().splitlines()[-1]
+                print(f"seed {played.seed} failed: {last}", flush=True)
+    took_s = time.monotonic() - began
+    print(
+        f"{len(seeds)} plays, {steps} steps in {took_s:.1f} s"
+        f" ({len(seeds) / took_s:.0f} plays/s, {steps / took_s:.0f} steps/s), {failed} failed"
+    )
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""How things stand in the store after a step, read with plain SQL and no verb of the product."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from headway.domain import states
+from headway.domain.jobs import Lane, Terms
+from headway.storage import codec, records
+from headway.storage.transaction import Row, Transaction
+
+JOBS = """
+SELECT number, job_id, lane_id, status, priority, position, terms, attempt, generation, gated,
+    dedup_key, queued_at, limited_since, due_at, scheduled_for, chain, retry_of, approval,
+    wait_kind, cancel, worker_id, run_id, unique_key, schedule_id, group_id, delayed
+FROM jobs
+"""
+RUNS = "SELECT run_id, job_number, status, lease_state, worker_id, report_hash FROM runs"
+LANES = "SELECT lane_id, queue, job_type, cost_units, requires, limits FROM lanes"
+MARKERS = "SELECT artifact FROM markers"
+LIMITS = "SELECT name, size, rate FROM limits"
+PAUSES = "SELECT queue, job_type FROM pauses"
+RESERVATIONS = "SELECT running, expires_at FROM reservations WHERE state = 'ACTIVE'"
+DRAINED = "SELECT worker_id FROM workers WHERE draining_since IS NOT NULL"
+WEBHOOKS = "SELECT webhook_id, events FROM webhooks"
+DELIVERIES = "SELECT delivery_id, webhook_id, event, job_number, status FROM deliveries"
+
+
+@dataclass(frozen=True)
+class JobFacts:
+    """One row of `jobs`."""
+
+    row: Row
+
+    def __getattr__(self, name: str) -> Any:
+        return self.row[name]
+
+    @cached_property
+    def status(self) -> states.JobStatus:
+        """Where the job stands."""
+        return states.JobStatus(self.row["status"])
+
+    @cached_property
+    def terms(self) -> Terms:
+        """What was asked for."""
+        return _terms(self.row["terms"])
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it has not ended."""
+        return self.status in states.ACTIVE
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it only waits for its turn."""
+        row = self.row
+        return (
+            row["status"] == "QUEUED"
+            and row["due_at"] is None
+            and row["wait_kind"] is None
+            and row["queued_at"] is not None
+        )
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Its place in the queue."""
+        return (-self.row["priority"], self.row["position"], self.row["number"])
+
+
+@cache
+def _terms(text: str) -> Terms:
+    return codec.load_terms(text)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything the rules look at."""
+
+    now_ms: int
+    jobs: Mapping[int, JobFacts]
+    runs: Mapping[str, Row]
+    lanes: Mapping[int, Lane]
+    markers: frozenset[str]
+    limits: Mapping[str, Row]
+    pauses: tuple[Row, ...]
+    reservations: tuple[Row, ...]
+    drained: frozenset[str]
+    webhooks: tuple[Row, ...]
+    deliveries: Mapping[str, Row]
+
+    @cached_property
+    def running(self) -> dict[str, JobFacts]:
+        """The jobs that run, by the id of their run."""
+        return {one.run_id: one for one in self.jobs.values() if one.row["status"] == "RUNNING"}
+
+    @cached_property
+    def chains(self) -> dict[int, list[JobFacts]]:
+        """The links of each chain, without those that a rewind made history."""
+        found: dict[int, list[JobFacts]] = {}
+        for one in self.jobs.values():
+            found.setdefault(one.chain, []).append(one)
+        return found
+
+
+def read(tx: Transaction) -> Facts:
+    """Read it all."""
+    return Facts(
+        now_ms=tx.now_ms,
+        jobs={row["number"]: JobFacts(row) for row in tx.select(JOBS, {})},
+        runs={row["run_id"]: row for row in tx.select(RUNS, {})},
+        lanes={row["lane_id"]: records.lane(row) for row in tx.select(LANES, {})},
+        markers=frozenset(row["artifact"] for row in tx.select(MARKERS, {})),
+        limits={row["name"]: row for row in tx.select(LIMITS, {})},
+        pauses=tuple(tx.select(PAUSES, {})),
+        reservations=tuple(tx.select(RESERVATIONS, {})),
+        drained=frozenset(row["worker_id"] for row in tx.select(DRAINED, {})),
+        webhooks=tuple(tx.select(WEBHOOKS, {})),
+        deliveries={row["delivery_id"]: row for row in tx.select(DELIVERIES, {})},
+    )

@@ -1,0 +1,272 @@
+"""Workers: they claim, prepare, renew, report, repeat themselves, come too late, and die."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from tests.simulation.ledger import Execution
+
+from headway.domain import errors
+from headway.domain.runs import Outcome, RunStatus
+from headway.domain.workers import Abilities
+from headway.scheduler import claims, finish, leases, presence
+from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.start import Started
+from headway.storage.transaction import Manner, Transaction
+
+if TYPE_CHECKING:
+    from tests.simulation.servers import Server
+    from tests.simulation.world import World
+
+T = TypeVar("T")
+
+FINE = Outcome(status=RunStatus.COMPLETED)
+OUTCOMES = (
+    *(FINE,) * 6,
+    Outcome(status=RunStatus.COMPLETED, result={"n": 1}),
+    *(Outcome(status=RunStatus.FAILED, error="broken"),) * 3,
+    Outcome(status=RunStatus.FAILED, error="hopeless", retry=False),
+    Outcome(status=RunStatus.FAILED, error="called off", cancelled=True),
+    Outcome(status=RunStatus.SKIPPED, error="not needed"),
+)
+
+
+@dataclass(frozen=True)
+class Late:
+    """A claim's answer that is still on its way."""
+
+    started: Sequence[Started]
+    asked_at: float
+
+
+class Worker:
+    """One worker process. A server's own dies with it; others only lose their answers."""
+
+    def __init__(
+        self,
+        world: "World",
+        worker_id: str,
+        *,
+        lease: bool = True,
+        slots: int = 1,
+        abilities: Abilities | None = None,
+        home: "Server | None" = None,
+    ) -> None:
+        self._world = world
+        self.worker_id = worker_id
+        self.is_alive = True
+        self._lease = lease
+        self._slots = slots
+        self._abilities = abilities or Abilities()
+        self._home = home
+        self._process = home.process if home else world.new_process()
+        self._held: dict[str, int] = {}
+        self._claims: dict[str, int] = {}
+        self._unsent: list[finish.Report] = []
+        self._sent: list[finish.Report] = []
+        self._late: Late | None = None
+
+    def act(self) -> None:
+        """Do one thing that makes sense now."""
+        if self._late is not None and self._world.chooser.chance(0.5):
+            late, self._late = self._late, None
+            self._world.trace.say(f"{self.worker_id} gets its late answer")
+            self._receive(late.started, late.asked_at)
+            return
+        options: dict[Callable[[], None], float] = {}
+        if self._room() > 0 and self._late is None:
+            options[self.claim] = 5
+        if self._held:
+            options[self._heartbeat] = 3
+        if self._held or self._unsent:
+            options[self.report] = 6
+        if self._claims:
+            options[self._prepare] = 1
+            options[self._ask_for_lease] = 5
+        if self._sent:
+            options[self._repeat] = 0.5
+        if self._home is None:
+            options[self._die] = 0.3
+            options[self._leave] = 0.2
+        if options:
+            self._world.chooser.weighted(options)()
+
+    def _room(self) -> int:
+        return self._slots - len(self._held) - len(self._claims)
+
+    def _call(
+        self, work: Callable[[Scheduler, Transaction], T], manner: Manner = Manner.ALONE
+    ) -> T:
+        return self._world.call(work, manner, self._home)
+
+    def claim(self) -> None:
+        """Ask for jobs; a worker that says what it holds is told of what it missed."""
+        world = self._world
+        request = ClaimRequest(
+            worker_id=self.worker_id,
+            abilities=self._abilities,
+            max_jobs=self._room(),
+            lease=self._lease,
+        )
+        holds = {*self._held, *self._claims} if world.chooser.chance(0.7) else None
+        if holds is not None:
+            holds |= {one.lease_id for one in self._unsent}
+
+        def work(scheduler: Scheduler, tx: Transaction) -> list[Started]:
+            self._register(scheduler, tx)
+            return claims.claim(scheduler, tx, request, holds)
+
+        world.trace.say(f"{self.worker_id} claims {request.max_jobs}")
+        started = self._call(work, Manner.APART)
+        if self._home is None and not world.calm and world.chooser.chance(0.1):
+            world.trace.say("answer late")
+            self._late = Late(started, world.elapsed)
+        else:
+            self._receive(started, world.elapsed)
+
+    def _register(self, scheduler: Scheduler, tx: Transaction) -> None:
+        presence.see(
+            scheduler,
+            tx,
+            worker_id=self.worker_id,
+            host="here",
+            pid=self._process,
+            process_started=str(self._process),
+            built_in=self._home is not None,
+            abilities=self._abilities,
+            slots=self._slots,
+        )
+
+    def _receive(self, started: Sequence[Started], asked_at: float) -> None:
+        for one in started:
+            if one.lease is None:
+                self._claims[one.job_id] = one.number
+            elif one.lease.lease_id not in self._held:
+                self._begin(one.lease.lease_id, one.number, asked_at + one.lease.ttl_s)
+        self._world.trace.say("gets " + (_numbers([one.number for one in started])))
+
+    def _begin(self, lease_id: str, number: int, fence: float) -> None:
+        self._held[lease_id] = number
+        if fence > self._world.elapsed:
+            self._world.ledger.begin(
+                Execution(
+                    lease_id=lease_id,
+                    number=number,
+                    chain=self._world.chain_of(number),
+                    worker_id=self.worker_id,
+                    fence=fence,
+                )
+            )
+
+    def _heartbeat(self) -> None:
+        world = self._world
+        beats = [leases.Beat(lease_id=lease_id, progress=0.5) for lease_id in self._held]
+        world.trace.say(f"{self.worker_id} renews {_numbers(list(self._held.values()))}")
+        answers = self._call(
+            lambda scheduler, tx: leases.heartbeat(scheduler, tx, self.worker_id, beats),
+            Manner.BESIDE,
+        )
+        for answer in answers:
+            execution = world.ledger.executions.get(answer.lease_id)
+            if answer.error is not None:
+                world.trace.say(f"loses job {self._held.pop(answer.lease_id)}: {answer.error.code}")
+                world.ledger.end(answer.lease_id)
+            elif execution is not None and answer.expires_at is not None:
+                left = (answer.expires_at - world.clock.now()).total_seconds()
+                execution.fence = world.elapsed + left
+
+    def report(self) -> None:
+        """Some runs end; tell how, together with what could not be told before."""
+        world = self._world
+        for lease_id in world.chooser.some(list(self._held), 3) or list(self._held)[:1]:
+            outcome = FINE if world.calm else world.chooser.one(OUTCOMES)
+            self._unsent.append(finish.Report(lease_id=lease_id, outcome=outcome))
+            world.trace.say(
+                f"{self.worker_id} ends job {self._held.pop(lease_id)} {_told(outcome)}"
+            )
+            world.ledger.end(lease_id)
+        self._send(list(self._unsent))
+
+    def report_all(self) -> None:
+        """Every run ends, and is reported."""
+        while self._held or self._unsent:
+            self.report()
+
+    def _repeat(self) -> None:
+        report = self._world.chooser.one(self._sent)
+        self._world.trace.say(f"{self.worker_id} repeats a report")
+        self._send([report])
+
+    def _send(self, reports: Sequence[finish.Report]) -> None:
+        self._sent += [one for one in reports if one not in self._sent]
+        answers = self._call(
+            lambda scheduler, tx: finish.finish(scheduler, tx, self.worker_id, reports),
+            Manner.BESIDE,
+        )
+        self._unsent = [one for one in self._unsent if one not in reports]
+        for report, answer in zip(reports, answers, strict=True):
+            if answer.error is None:
+                self._world.ledger.finished[report.lease_id] = report.outcome.status
+            else:
+                self._world.trace.say(f"refused: {answer.error.code}")
+
+    def _prepare(self) -> None:
+        job_id = self._world.chooser.one(list(self._claims))
+        self._world.trace.say(f"{self.worker_id} prepares job {self._claims[job_id]}")
+        with self._dropping(job_id):
+            self._call(lambda scheduler, tx: leases.prepare(scheduler, tx, job_id, self.worker_id))
+
+    def _ask_for_lease(self) -> None:
+        world = self._world
+        job_id = world.chooser.one(list(self._claims))
+        number, asked_at = self._claims[job_id], world.elapsed
+        world.trace.say(f"{self.worker_id} asks to start job {number}")
+        with self._dropping(job_id):
+            answer = self._call(
+                lambda scheduler, tx: leases.request(scheduler, tx, job_id, self.worker_id, None)
+            )
+            if isinstance(answer, leases.Denied):
+                world.trace.say(f"denied: {answer.reason}")
+            else:
+                del self._claims[job_id]
+                self._begin(answer.lease.lease_id, number, asked_at + answer.lease.ttl_s)
+
+    def _dropping(self, job_id: str) -> "_Dropping":
+        return _Dropping(self._claims, job_id)
+
+    def _leave(self) -> None:
+        if self._held or self._unsent:
+            return
+        self._world.trace.say(f"{self.worker_id} leaves")
+        self._call(lambda scheduler, tx: claims.leave(scheduler, tx, self.worker_id))
+        self.is_alive = False
+
+    def _die(self) -> None:
+        self._world.trace.say(f"{self.worker_id} dies")
+        self.is_alive = False
+        self._world.processes.discard(self._process)
+        for lease_id in self._held:
+            self._world.ledger.end(lease_id)
+
+
+class _Dropping:
+    """A claim that turns out to be lost is forgotten."""
+
+    def __init__(self, claimed: dict[str, int], job_id: str) -> None:
+        self._claimed, self._job_id = claimed, job_id
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, errors.HeadwayError):
+            self._claimed.pop(self._job_id, None)
+
+
+def _told(outcome: Outcome) -> str:
+    return "CANCELLED" if outcome.cancelled else outcome.status
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    return ", ".join(f"job {number}" for number in numbers) or "nothing"
