@@ -40,6 +40,8 @@ class ServerFile:
 
     def _read(self) -> Running | None:
         try:
+            if not private_files.is_own(self._path):  # it may have come with a folder
+                return None
             return msgspec.json.decode(self._path.read_bytes(), type=Running)
         except (OSError, msgspec.DecodeError):
             return None

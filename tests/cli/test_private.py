@@ -15,6 +15,8 @@ import pytest
 from tests.cli.conftest import PROGRAM, Cli
 from tests.servers import wait_for
 
+from headway.worker import process_groups
+
 SERVE = ("serve", "--port", "0")
 
 
@@ -156,6 +158,21 @@ def test_a_token_is_not_sent_to_the_server_of_a_settings_file(
     assert heard == []
     cli.call("--url", url, "jobs", "list", code=1)
     assert heard == ["Bearer mine"]
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o600])
+def test_a_server_file_that_came_with_a_folder_is_not_followed(
+    cli: Cli, ear: tuple[str, list[str | None]], mode: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, heard = ear
+    data = cli.folder / ".headway"
+    data.mkdir(mode=0o700)
+    facts = {"pid": os.getpid(), "start_time": process_groups.start_time(os.getpid()), "url": url}
+    (data / "server.json").write_text(json.dumps(facts))
+    (data / "server.json").chmod(mode)
+    monkeypatch.setenv("HEADWAY_TOKEN", "mine")
+    cli.call("jobs", "list", code=0 if mode == 0o644 else 1)
+    assert heard == ([] if mode == 0o644 else ["Bearer mine"])
 
 
 def test_a_token_of_a_settings_file_is_not_sent_elsewhere(

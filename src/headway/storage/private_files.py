@@ -34,6 +34,13 @@ def make_file(path: Path) -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE))
 
 
+def is_own(path: Path) -> bool:
+    """Whether a file is such as we make them, and of this user; root may use those of others."""
+    facts = path.stat()
+    is_ours = os.geteuid() in (0, facts.st_uid)
+    return is_ours and not stat.S_IMODE(facts.st_mode) & 0o077
+
+
 def refuse_readable(path: Path) -> None:
     """Refuse a file or folder that other users can read or search."""
     try:
