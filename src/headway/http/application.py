@@ -29,6 +29,9 @@ from headway.worker.loop import Worker
 
 log = logging.getLogger("headway.http")
 
+READERS = 4
+"""How many lists, graphs and explanations are read at once."""
+
 
 @dataclass
 class ServerState:
@@ -59,8 +62,9 @@ class Application:
         self._streams = streams.Streams(scheduler)
         self._metrics = metrics.Metrics(scheduler)
         self._health_of_store = health.Health(scheduler)
-        # Of its own, because long lists may keep all others busy.
         self._health_thread = ThreadPoolExecutor(1, "headway-health")
+        # Of their own: tokens, large bodies and output never wait behind long answers.
+        self._readers = ThreadPoolExecutor(READERS, "headway-reads")
         self._codes = codes or dashboard.Codes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,6 +85,7 @@ class Application:
                 self._open.stop()
                 await self._doors.refused_logins.stop()
                 self._health_thread.shutdown(wait=False)
+                self._readers.shutdown(wait=False, cancel_futures=True)
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
@@ -156,7 +161,7 @@ class Application:
             exchange.header("if-match"),
         )
         blocks = operation.blocking or is_large
-        answer = await asyncio.to_thread(perform) if blocks else perform()
+        answer = await self._in_thread(operation, perform) if blocks else perform()
         if isinstance(answer, Future):
             answer = await awaiting(answer)
         if operation.path == "/api/tokens/{id}":
@@ -177,7 +182,12 @@ class Application:
         if not masking.is_needed(operation, principal):
             return value
         mask = partial(masking.masked, value, secrets.names(self.scheduler.rules.secret_params))
-        return await asyncio.to_thread(mask) if operation.blocking else mask()
+        return await self._in_thread(operation, mask) if operation.blocking else mask()
+
+    async def _in_thread(self, operation: Operation, work: Callable[[], Any]) -> Any:
+        """Do what takes a while beside the event loop; reads only beside a few others."""
+        threads = self._readers if operation.method == "GET" else None
+        return await asyncio.get_running_loop().run_in_executor(threads, work)
 
     async def _claim(self, exchange: Exchange, principal: Principal, ended: Ended) -> None:
         body = table.decode(
