@@ -338,6 +338,18 @@ def test_a_step_that_could_not_be_put_right_is_put_right_in_the_next_round(
     assert job(scheduler, 1).status is JobStatus.RUNNING
 
 
+def test_a_step_after_the_start_does_not_hide_one_from_before_it(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, delay_s=10)
+    clock.move(-DAY_S)
+    rounds = timekeeper.Rounds(scheduler, watching(clock))
+    clock.move(-60)
+    rounds.run()
+    timekeeper.run_due(scheduler, clock.move(10))
+    assert claim(scheduler)
+
+
 def full_disk(*_: object) -> None:
     """A write that fails."""
     raise errors.Unavailable("the disk is full")

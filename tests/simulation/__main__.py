@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
 from tests.simulation import runner, shrink
@@ -16,10 +17,11 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="how many processes")
     parser.add_argument("--seed", type=int, help="play this one and print its trace")
     parser.add_argument("--whole", action="store_true", help="with --seed: do not shrink a failure")
+    parser.add_argument("--figures", action="store_true", help="say what the plays consisted of")
     given = parser.parse_args()
     if given.seed is not None:
         return _show(given.seed, whole=given.whole)
-    return _many(range(given.first, given.first + given.seeds), given.jobs)
+    return _many(range(given.first, given.first + given.seeds), given.jobs, figures=given.figures)
 
 
 def _show(seed: int, *, whole: bool) -> int:
@@ -36,11 +38,13 @@ def _show(seed: int, *, whole: bool) -> int:
         return 1
 
 
-def _many(seeds: range, processes: int) -> int:
+def _many(seeds: range, processes: int, *, figures: bool) -> int:
     began, steps, failed = time.monotonic(), 0, 0
+    counts: Counter[str] = Counter()
     with ProcessPoolExecutor(processes, initializer=runner.prepare) as pool:
         for played in pool.map(runner.play_one, seeds, chunksize=20):
             steps += played.steps
+            counts += played.counts
             if played.failure is not None:
                 failed += 1
                 last = played.failure.strip().splitlines()[-1]
@@ -50,6 +54,9 @@ def _many(seeds: range, processes: int) -> int:
         f"{len(seeds)} plays, {steps} steps in {took_s:.1f} s"
         f" ({len(seeds) / took_s:.0f} plays/s, {steps / took_s:.0f} steps/s), {failed} failed"
     )
+    if figures:
+        for what, count in sorted(counts.items()):
+            print(f"{count:>9}  {what}")
     return 1 if failed else 0
 
 

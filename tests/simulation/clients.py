@@ -33,6 +33,7 @@ def act(world: "World") -> None:
     """Do one thing that makes sense now."""
     verb = world.chooser.weighted(ACTS) if world.facts.jobs else submit_one
     verb(world)
+    world.counts[verb.__name__] += 1
 
 
 def submit_one(world: "World") -> None:
@@ -42,7 +43,7 @@ def submit_one(world: "World") -> None:
         request = requests.job(world.chooser, _known(world), _defined(world))
     else:
         request = requests.keyed(key)
-    world.trace.say(f"client submits {key or request.job_type}")
+    world.trace.say(f"client submits {key or request.job_type or request.template}")
 
     def work(scheduler: Scheduler, tx: Transaction) -> submit.Receipt:
         wish = Wish(scheduler=scheduler, request=submit.prepared(scheduler, [request])[0])

@@ -13,7 +13,8 @@ from headway.storage.transaction import Row, Transaction
 JOBS = """
 SELECT number, job_id, lane_id, status, priority, position, terms, attempt, generation, gated,
     dedup_key, queued_at, limited_since, due_at, scheduled_for, chain, retry_of, approval,
-    wait_kind, cancel, worker_id, run_id, unique_key, schedule_id, group_id, delayed
+    wait_kind, cancel, worker_id, run_id, unique_key, schedule_id, group_id, delayed,
+    waited_on
 FROM jobs
 """
 RUNS = "SELECT run_id, job_number, status, lease_state, worker_id, report_hash FROM runs"
@@ -22,7 +23,7 @@ MARKERS = "SELECT artifact FROM markers"
 LIMITS = "SELECT name, size, rate FROM limits"
 PAUSES = "SELECT queue, job_type FROM pauses"
 RESERVATIONS = "SELECT running, expires_at FROM reservations WHERE state = 'ACTIVE'"
-DRAINED = "SELECT worker_id FROM workers WHERE draining_since IS NOT NULL"
+WORKERS = "SELECT worker_id, abilities, draining_since FROM workers"
 WEBHOOKS = "SELECT webhook_id, events FROM webhooks"
 DELIVERIES = "SELECT delivery_id, webhook_id, event, job_number, status FROM deliveries"
 
@@ -85,7 +86,7 @@ class Facts:
     limits: Mapping[str, Row]
     pauses: tuple[Row, ...]
     reservations: tuple[Row, ...]
-    drained: frozenset[str]
+    workers: Mapping[str, Row]
     webhooks: tuple[Row, ...]
     deliveries: Mapping[str, Row]
 
@@ -114,7 +115,7 @@ def read(tx: Transaction) -> Facts:
         limits={row["name"]: row for row in tx.select(LIMITS, {})},
         pauses=tuple(tx.select(PAUSES, {})),
         reservations=tuple(tx.select(RESERVATIONS, {})),
-        drained=frozenset(row["worker_id"] for row in tx.select(DRAINED, {})),
+        workers={row["worker_id"]: row for row in tx.select(WORKERS, {})},
         webhooks=tuple(tx.select(WEBHOOKS, {})),
         deliveries={row["delivery_id"]: row for row in tx.select(DELIVERIES, {})},
     )

@@ -1,10 +1,8 @@
 """The end of a play: every obstacle is removed, and everything that can end must end."""
 
-import json
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from tests.simulation import facts, rules
+from tests.simulation import facts, fires, rules
 from tests.simulation.facts import JobFacts
 from tests.simulation.ledger import Broken
 from tests.simulation.workers import Worker
@@ -42,6 +40,9 @@ def end(world: "World") -> None:
     for server in world.servers:
         if server.scheduler is None:
             server.be_born()
+    for server in world.servers:
+        server.keep_time()
+    fires.check_all(world)
     scheduler = world.servers[0].scheduler
     assert scheduler is not None
     world.store.write(lambda tx: _open_everything(scheduler, tx))
@@ -117,7 +118,7 @@ def _judge(world: "World", scheduler: Scheduler) -> None:
     for table, sentence in LEFT_OVER.items():
         if world.store.read(lambda tx, sql=f"SELECT 1 FROM {table}": tx.select(sql, {})):  # type: ignore[misc]
             raise Broken(sentence)
-    _check_fires(world)
+    fires.check_once(world)
 
 
 LEFT_OVER = {
@@ -140,15 +141,3 @@ def _explain(world: "World", scheduler: Scheduler, job: JobFacts) -> None:
         waits_for_a_moment or Gate.ARTIFACTS in closed or Gate.AFTER in closed
     ):
         raise Broken(f"job {job.number} is {job.status} in the end: {closed}")
-
-
-def _check_fires(world: "World") -> None:
-    """A fire time of a schedule made at most one job."""
-    sql = "SELECT data FROM events WHERE kind = 'schedule.fired'"
-    told = [json.loads(row["data"]) for row in world.store.read(lambda tx: tx.select(sql, {}))]
-    fires = Counter(
-        (one["schedule_id"], one["fire_time"]) for one in told if not one.get("by_hand")
-    )
-    for (schedule_id, fire_time), count in fires.items():
-        if count > 1:
-            raise Broken(f"schedule {schedule_id} fired {count} times for {fire_time}")

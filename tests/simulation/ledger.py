@@ -37,6 +37,8 @@ class Ledger:
     """Jobs for which somebody asked for another try, acknowledged or not."""
     executions: dict[str, Execution] = field(default_factory=dict)
     """What is being executed right now, by lease."""
+    changed_schedules: set[str] = field(default_factory=set)
+    """Schedules that somebody switched off or on or removed, acknowledged or not."""
     received: set[str] = field(default_factory=set)
     """Deliveries that an endpoint got."""
 

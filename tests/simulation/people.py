@@ -8,6 +8,7 @@ import msgspec
 from tests.simulation.requests import LIMITS, QUEUES, TEMPLATES, TYPES
 
 from headway.domain import webhooks as messages
+from headway.domain.jobs import RetryPolicy
 from headway.domain.schedule_requests import ScheduleRequest
 from headway.domain.template_requests import TemplatePatch, TemplateRequest
 from headway.scheduler import (
@@ -25,10 +26,23 @@ from headway.storage.transaction import Row
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
+FEW_RETRIES = RetryPolicy(max_attempts=1, base_delay_s=5.0)
+
 
 def act(world: "World") -> None:
     """Do one thing."""
-    world.chooser.weighted(ACTS)(world)
+    verb = world.chooser.weighted(ACTS)
+    verb(world)
+    world.counts[verb.__name__] += 1
+
+
+def furnish(world: "World") -> None:
+    """Most plays begin with templates and limits."""
+    for name in TEMPLATES if world.chooser.chance(0.8) else ():
+        request = TemplateRequest(name=name, job_type=TYPES[0], retry_policy=FEW_RETRIES)
+        _make_template(world, request)
+    for name in LIMITS if world.chooser.chance(0.6) else ():
+        _put_limit(world, name, world.chooser.number(1, 2), None)
 
 
 def pause(world: "World") -> None:
@@ -58,6 +72,10 @@ def limit(world: "World") -> None:
     size = chooser.number(20, 100) if name == "capacity" else chooser.number(0, 3)
     rate = f"{chooser.number(1, 3)}/min" if chooser.chance(0.3) else None
     world.trace.say(f"limit {name} is {size}, {rate}")
+    _put_limit(world, name, size, rate)
+
+
+def _put_limit(world: "World", name: str, size: int, rate: str | None) -> None:
     world.call(lambda scheduler, tx: limit_control.put(scheduler, tx, name, size=size, rate=rate))
 
 
@@ -65,10 +83,10 @@ def template(world: "World") -> None:
     """Make a template, change it or archive it."""
     name = world.chooser.one(TEMPLATES)
     request = TemplateRequest(name=name, job_type=world.chooser.one(TYPES))
-    what = world.chooser.weighted({"made": 4, "changed": 1, "archived": 0.3})
+    what = world.chooser.weighted({"made": 1, "changed": 2, "archived": 0.5})
     world.trace.say(f"template {name} is {what}")
     if what == "made":
-        world.call(lambda scheduler, tx: templates.create(scheduler, tx, request, by_admin=True))
+        _make_template(world, request)
     elif what == "changed":
         changed = TemplatePatch(priority=world.chooser.number(-5, 5))
         world.call(
@@ -76,6 +94,10 @@ def template(world: "World") -> None:
         )
     else:
         world.call(lambda scheduler, tx: templates.archive(tx, name))
+
+
+def _make_template(world: "World", request: TemplateRequest) -> None:
+    world.call(lambda scheduler, tx: templates.create(scheduler, tx, request, by_admin=True))
 
 
 def schedule(world: "World") -> None:
@@ -107,7 +129,9 @@ def change_schedule(world: "World") -> None:
     world.trace.say(f"{what} of schedule {name[-4:]}")
     if what == "trigger":
         world.call(lambda scheduler, tx: trigger.trigger_now(scheduler, tx, name))
-    elif what == "remove":
+        return None
+    world.ledger.changed_schedules.add(name)
+    if what == "remove":
         world.call(lambda scheduler, tx: schedules.remove(tx, name))
     else:
         verb = schedules.disable if what == "disable" else schedules.enable
@@ -169,8 +193,8 @@ ACTS: dict[Callable[["World"], None], float] = {
     pause: 1,
     resume: 3,
     limit: 3,
-    template: 3,
-    schedule: 2,
+    template: 1,
+    schedule: 5,
     change_schedule: 2,
     reserve: 3,
     webhook: 2,

@@ -20,7 +20,11 @@ KEYS = ("k1", "k2", "k3")
 
 def job(chooser: Chooser, known: list[int], defined: list[str], **more: Any) -> BatchJobRequest:
     """One job; `known` may be waited for, and `defined` limits be used."""
-    fields: dict[str, Any] = {"job_type": chooser.one(TYPES), "params": {"n": chooser.number(0, 9)}}
+    fields: dict[str, Any] = {"params": {"n": chooser.number(0, 9)}}
+    if chooser.chance(0.1):
+        fields["template"] = chooser.one(TEMPLATES)
+    else:
+        fields["job_type"] = chooser.one(TYPES)
     for field, (probability, draw) in FIELDS.items():
         if chooser.chance(probability):
             fields[field] = draw(chooser)

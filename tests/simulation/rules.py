@@ -119,11 +119,8 @@ def _lock(before: Facts, after: Facts, job: JobFacts) -> str | None:
 
 
 def _limit(before: Facts, after: Facts, job: JobFacts) -> str | None:
-    policy = StandardPolicy()
-    used: Counter[str] = Counter()
-    for other in after.running.values():
-        used.update(policy.uses(after.lanes[other.lane_id]))
-    for name in policy.uses(after.lanes[job.lane_id]):
+    used = _used(after)
+    for name in StandardPolicy().uses(after.lanes[job.lane_id]):
         size = after.limits[name]["size"] if name in after.limits else None
         if size is not None and used[name] > size:
             return f"limit {name} of {size} is used by {used[name]}"
@@ -150,35 +147,61 @@ def _reservation(before: Facts, after: Facts, job: JobFacts) -> str | None:
 def _drained(before: Facts, after: Facts, job: JobFacts) -> str | None:
     was = before.jobs.get(job.number)
     was_claimed = was is not None and was.status in states.CLAIMS
-    if job.worker_id in before.drained and not was_claimed:
-        return f"{job.worker_id} is drained"
-    return None
+    worker = before.workers.get(job.worker_id)
+    is_drained = worker is not None and worker["draining_since"] is not None
+    return f"{job.worker_id} is drained" if is_drained and not was_claimed else None
 
 
 def order_is_kept(before: Facts, after: Facts, ledger: Ledger) -> Iterator[str]:
-    """No job of a lane is taken while one before it in the same lane is ready and stays behind."""
+    """No job is taken while one before it could go as well and stays behind."""
     taken = [
-        job
+        before.jobs[number]
         for number, job in after.jobs.items()
         if number in before.jobs
         and before.jobs[number].is_ready
-        and not job.is_ready
         and job.status in (states.RUNNING, states.CLAIMED)
     ]
+    left = [
+        job
+        for number, job in before.jobs.items()
+        if job.is_ready and not job.gated and after.jobs[number].is_ready
+    ]
+    if not taken or not left or any(_starves(after, job) for job in before.jobs.values()):
+        return
+    used = _used(after)
     for job in taken:
-        since = before.jobs[job.number].limited_since
-        if since is not None and after.now_ms - since >= STARVED_MS:
-            continue
-        for other in before.jobs.values():
-            left = after.jobs[other.number]
-            if (
-                other.lane_id == job.lane_id
-                and other.is_ready
-                and left.is_ready
-                and not other.gated
-                and other.order < before.jobs[job.number].order
+        worker_id = after.jobs[job.number].worker_id
+        for other in left:
+            if other.order < job.order and (
+                other.lane_id == job.lane_id or _could_go(after, used, worker_id, other)
             ):
-                yield f"job {job.number} was taken before job {other.number} of the same lane"
+                yield f"job {job.number} was taken before job {other.number}"
+
+
+def _starves(after: Facts, job: JobFacts) -> bool:
+    """A job that a limit has kept waiting for long reserves its room: others are passed over."""
+    since = job.limited_since
+    return since is not None and after.now_ms - since >= STARVED_MS
+
+
+def _could_go(after: Facts, used: Counter[str], worker_id: str, job: JobFacts) -> bool:
+    """Whether nothing but its turn keeps a job from this worker."""
+    lane = after.lanes[job.lane_id]
+    able = json.loads(after.workers[worker_id]["abilities"]).get("capabilities", ())
+    if not set(lane.requires) <= set(able) or _pause(after, after, job):
+        return False
+    for name, amount in StandardPolicy().uses(lane).items():
+        limit = after.limits.get(name)
+        if limit is not None and (limit["rate"] or used[name] + amount > (limit["size"] or 0)):
+            return False
+    return True
+
+
+def _used(after: Facts) -> Counter[str]:
+    used: Counter[str] = Counter()
+    for job in after.running.values():
+        used.update(StandardPolicy().uses(after.lanes[job.lane_id]))
+    return used
 
 
 def ends_are_told(before: Facts, after: Facts, ledger: Ledger) -> Iterator[str]:

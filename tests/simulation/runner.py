@@ -57,13 +57,16 @@ def on_postgres(url: str) -> Stage:
 
 @contextlib.contextmanager
 def stage() -> Iterator[Stage]:
-    """A stage for some plays."""
-    logging.getLogger("headway").setLevel(logging.CRITICAL)
+    """A stage for some plays. What the product logs about failures that were planned is left out."""
+    logger = logging.getLogger("headway")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
     made = in_memory()
     try:
         yield made
     finally:
         made.close()
+        logger.setLevel(level)
 
 
 _STAGES: list[Stage] = []

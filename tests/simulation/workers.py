@@ -78,19 +78,21 @@ class Worker:
         if self._room() > 0 and self._late is None:
             options[self.claim] = 5
         if self._held:
-            options[self._heartbeat] = 3
+            options[self._heartbeat] = 5
         if self._held or self._unsent:
-            options[self.report] = 6
+            options[self.report] = 12
         if self._claims:
             options[self._prepare] = 1
-            options[self._ask_for_lease] = 5
+            options[self._ask_for_lease] = 12
         if self._sent:
             options[self._repeat] = 0.5
         if self._home is None:
             options[self._die] = 0.3
             options[self._leave] = 0.2
         if options:
-            self._world.chooser.weighted(options)()
+            verb = self._world.chooser.weighted(options)
+            verb()
+            self._world.counts[f"worker: {verb.__name__.lstrip('_')}"] += 1
 
     def _room(self) -> int:
         return self._slots - len(self._held) - len(self._claims)

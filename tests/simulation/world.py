@@ -2,12 +2,13 @@
 
 import random
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from tests.simulation import facts
+from tests.simulation import facts, people
 from tests.simulation.chooser import Chooser
 from tests.simulation.facts import Facts
 from tests.simulation.ledger import Ledger
@@ -73,6 +74,8 @@ class World:
         """Servers that have not looked at the clock since it was set."""
         self.ledger = Ledger()
         self.trace = Trace()
+        self.counts: Counter[str] = Counter()
+        """How often what was done, and how often what went wrong."""
         self.chooser = Chooser(seed, -1)
         self.workspace = Workspace(FOLDER)
         self.processes: set[int] = set()
@@ -87,6 +90,7 @@ class World:
         self.calm = True
         for server in self.servers:
             server.be_born()
+        people.furnish(self)
         self.calm = False
 
     def new_process(self) -> int:
@@ -125,6 +129,7 @@ class World:
         self.elapsed += seconds
         self.clock.advance(seconds)
         for one in self.ledger.fence(self.elapsed):
+            self.counts["a worker stops in time"] += 1
             self.trace.say(f"{one.worker_id} stops job {one.number}: its lease ran out")
 
     def set_clock(self, seconds: float) -> None:
@@ -144,6 +149,8 @@ class World:
             self.trace.say("no server")
             raise NoAnswerError
         fate = self.chooser.weighted(OWN_WORK if server else MESSAGES) if not self.calm else "done"
+        if isinstance(fate, str) and fate not in ("arrives", "done"):
+            self.counts[fate] += 1
         if server is None:
             self.trace.say(f"via {asked.name}")
         if fate == "request lost":
@@ -175,10 +182,12 @@ class World:
             return work()
         except Crash:
             self.trace.say(f"{server.name} dies")
+            self.counts["a server dies at a commit"] += 1
             server.die()
             raise NoAnswerError from None
         except errors.Unavailable as error:
             self.trace.say(f"{server.name} says: {error.detail}")
+            self.counts["a commit fails"] += 1
             raise NoAnswerError from error
         finally:
             self.fates.disarm()

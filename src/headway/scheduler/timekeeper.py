@@ -61,7 +61,7 @@ class Rounds:
         """Fires between the old time and a new one were missed, as if nothing had run meanwhile."""
         step = self._watch.step()
         if not self._has_looked_back:
-            step = step or clock_steps.step_while_away(self._scheduler)
+            step = clock_steps.step_while_away(self._scheduler) or step
             self._has_looked_back = True
         self._step = clock_steps.both(self._step, step)
         if self._step is not None:
