@@ -57,7 +57,7 @@ def on_postgres(url: str) -> Stage:
 
 @contextlib.contextmanager
 def stage() -> Iterator[Stage]:
-    """A stage for some plays. What the product logs about failures that were planned is left out."""
+    """A stage for some plays; what the product logs about planned failures is left out."""
     logger = logging.getLogger("headway")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
