@@ -8,10 +8,12 @@ from bench.drain import BATCH, submit_many
 from headway.domain.requests import BatchJobRequest, JobRequest
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
-from headway.scheduler import dispatch, finish, submit
-from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler.claim import dispatch
+from headway.scheduler.claim.dispatch import ClaimRequest
+from headway.scheduler.claim.start import Started
+from headway.scheduler.finish import finish
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.start import Started
+from headway.scheduler.submit import submit
 
 ROUNDS = 300
 

@@ -11,7 +11,7 @@ from headway import collector, wiring, worker_wiring
 from headway.client.client import Client
 from headway.client.transport import LocalTransport as ClientTransport
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.timekeeper import Timekeeper
+from headway.scheduler.upkeep.timekeeper import Timekeeper
 from headway.settings import Settings
 from headway.worker.loop import Worker
 from headway.worker.transport import LocalTransport

@@ -7,7 +7,7 @@ import msgspec
 from bench.bed import bed, working
 from bench.drain import wait_here
 from headway.domain.requests import BatchJobRequest
-from headway.scheduler import submit
+from headway.scheduler.submit import submit
 
 
 def flat(count: int) -> list[BatchJobRequest]:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from bench.bed import bed, working
 from headway.domain.requests import JobRequest
-from headway.scheduler import submit
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.submit import submit
 
 BATCH = 5000
 

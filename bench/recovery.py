@@ -11,9 +11,10 @@ from bench.bed import app, bed
 from bench.drain import BATCH, fill
 from headway import wiring, worker_wiring
 from headway.domain.workers import Abilities
-from headway.scheduler import dispatch, recovery
-from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler.claim import dispatch
+from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import recovery
 from headway.settings import Settings
 from headway.storage import workers
 

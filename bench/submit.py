@@ -6,8 +6,8 @@ import time
 
 from bench.bed import bed
 from headway.domain.requests import JobRequest
-from headway.scheduler import submit
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.submit import submit
 from headway.storage.awaiting import awaiting
 
 REQUEST = JobRequest(job_type="noop")

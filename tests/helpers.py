@@ -13,11 +13,12 @@ from headway.domain.requests import JobRequest
 from headway.domain.runs import Outcome, Run, RunStatus
 from headway.domain.tokens import Principal, Role
 from headway.domain.workers import Abilities
-from headway.scheduler import dispatch, leases
-from headway.scheduler import finish as finishing
-from headway.scheduler import submit as submitting
+from headway.scheduler.claim import dispatch
+from headway.scheduler.claim.start import Started
+from headway.scheduler.finish import finish as finishing
+from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.start import Started
+from headway.scheduler.submit import submit as submitting
 from headway.storage import events, jobs, run_lists
 from headway.storage.store import Store
 from headway.storage.transaction import Manner

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headway.domain import errors
 from headway.domain.tokens import PREFIX, Principal, Role, Token, digest, has_our_form
-from headway.scheduler import audit, tokens
+from headway.scheduler.manage import audit, tokens
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import tokens as stored
 from headway.storage.transaction import Transaction

@@ -22,8 +22,8 @@ from headway.clock import SystemClock
 from headway.domain import artifacts, errors, moments
 from headway.domain.jobs import Job
 from headway.domain.requests import BatchJobRequest
-from headway.scheduler import submit
 from headway.scheduler.scheduler import Rules, Scheduler
+from headway.scheduler.submit import submit
 from headway.server_file import ServerFile
 from headway.settings import Settings
 from headway.storage import data_id, private_files

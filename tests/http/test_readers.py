@@ -11,7 +11,7 @@ from headway.api import table
 from headway.clock import SystemClock
 from headway.domain.tokens import Role
 from headway.http.application import Application, ServerState
-from headway.scheduler import tokens
+from headway.scheduler.manage import tokens
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Store

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from headway.http.relays import reachable
-from headway.scheduler.outputs import Server
+from headway.scheduler.explain.log_places import Server
 from headway.worker import process_groups
 
 HERE = (os.uname().nodename, f"{process_groups.boot_id()}/1")

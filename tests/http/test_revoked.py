@@ -10,7 +10,7 @@ import pytest
 from tests.servers import Server, Stage
 
 from headway.clock import SystemClock
-from headway.scheduler import tokens
+from headway.scheduler.manage import tokens
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Store
 

@@ -9,9 +9,12 @@ from headway.domain.answers import GateRow, GateState, Graph, RewindReport, Why
 from headway.domain.jobs import Job
 from headway.domain.requests import BatchJobRequest
 from headway.domain.workers import Abilities
-from headway.scheduler import explain, graph_view, presence, probes, rewind, timekeeper
-from headway.scheduler import submit as submitting
+from headway.scheduler.change import rewind
+from headway.scheduler.claim import registration
+from headway.scheduler.explain import graph_view, status
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.submit import submit as submitting
+from headway.scheduler.upkeep import probe, timekeeper
 
 
 def register(
@@ -24,7 +27,7 @@ def register(
 ) -> None:
     """A worker says that it is there."""
     scheduler.store.write(
-        lambda tx: presence.see(
+        lambda tx: registration.see(
             scheduler,
             tx,
             worker_id=worker_id,
@@ -50,12 +53,12 @@ def submit_all(scheduler: Scheduler, *wanted: dict[str, Any]) -> list[int]:
 
 def show(scheduler: Scheduler, reference: str | int) -> Job:
     """A job as people see it."""
-    return scheduler.store.read(lambda tx: explain.view(scheduler, tx, reference))
+    return scheduler.store.read(lambda tx: status.view(scheduler, tx, reference))
 
 
 def why(scheduler: Scheduler, reference: str | int) -> Why:
     """Why a job is not running."""
-    return scheduler.store.read(lambda tx: explain.why(scheduler, tx, reference))
+    return scheduler.store.read(lambda tx: status.why(scheduler, tx, reference))
 
 
 def closed_gate(answer: Why) -> GateRow:
@@ -82,4 +85,4 @@ def queue_order(scheduler: Scheduler) -> list[int]:
 def keep_time(scheduler: Scheduler) -> None:
     """Do what is due now, and look at files and branches once."""
     timekeeper.run_due(scheduler, scheduler.clock.now())
-    probes.probe(scheduler)
+    probe.probe(scheduler)

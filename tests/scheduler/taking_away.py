@@ -12,18 +12,15 @@ from headway.domain.jobs import Policy
 from headway.domain.limits import read_rate
 from headway.domain.requests import JobPatch
 from headway.domain.workers import Abilities, Worker
-from headway.scheduler import (
-    direct,
-    dispatch,
-    expire,
-    explain,
-    leases,
-    lock_lines,
-    queue_control,
-    settle,
-)
-from headway.scheduler.known_workers import known_workers
+from headway.scheduler.admit import lock_queues
+from headway.scheduler.admit.live_workers import known_workers
+from headway.scheduler.change import queue_control
+from headway.scheduler.claim import dispatch
+from headway.scheduler.explain import status
+from headway.scheduler.finish import consequences
+from headway.scheduler.lease import expire, leases
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import direct
 from headway.storage import jobs, limits, records, workers
 from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
@@ -138,7 +135,7 @@ class Experiment:
             waiting = [
                 n for n in numbers if self._record(n).status in states.WAITING | states.CLAIMS
             ]
-            rows = [row for n in waiting for row in explain.why(self._scheduler, self._tx, n).gates]
+            rows = [row for n in waiting for row in status.why(self._scheduler, self._tx, n).gates]
             new = {one.id for row in rows if row.gate is Gate.LOCKS for one in row.blockers}
         return found
 
@@ -162,7 +159,7 @@ class Experiment:
 
     def _settle(self, **what: Any) -> None:
         chronicle = Chronicle(self._tx)
-        settle.settle(self._scheduler, self._tx, chronicle, **what)
+        consequences.settle(self._scheduler, self._tx, chronicle, **what)
         chronicle.write()
 
     def _look_again(self) -> None:
@@ -208,7 +205,7 @@ class Experiment:
         record = self._record(number)
         if record.status is states.RUNNING:
             self._tx.rows("free_locks", numbers=records.listed([number]))
-            self._settle(freed=lock_lines.keys_of([record]))
+            self._settle(freed=lock_queues.keys_of([record]))
         else:
             self._put_aside(number)
 

@@ -20,8 +20,10 @@ from headway.domain.answers import GateState
 from headway.domain.jobs import WaitReason
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import markers, probes, retry
+from headway.scheduler.change import retry
+from headway.scheduler.manage import markers
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import probe
 
 ONCE = {"max_attempts": 0}
 NAME = "custom:model:big"
@@ -195,7 +197,7 @@ def test_the_failure_of_a_job_blocks_who_needs_its_saved_patch(scheduler: Schedu
 def test_however_many_jobs_are_pinned_to_a_branch_all_go_on_when_it_is_there(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probes, "BATCH", 5)
+    monkeypatch.setattr(probe, "BATCH", 5)
     head = first_commit(scheduler)
     pin = {"branch": "main", "commit": head}
     for commit in (head, "0" * 40):
@@ -208,7 +210,7 @@ def test_however_many_jobs_are_pinned_to_a_branch_all_go_on_when_it_is_there(
     assert claim(scheduler, 50) == []
     assert other != head
     set_head(scheduler, head)
-    probes.probe(scheduler)
+    probe.probe(scheduler)
     assert [one.number for one in claim(scheduler, 50)] == list(range(1, 18))
     assert job(scheduler, 34).status is JobStatus.WAITING_ON_DEPS
 

@@ -14,8 +14,9 @@ from headway.api.audit import AuditQuery
 from headway.domain import audit, errors
 from headway.domain.requests import JobRequest
 from headway.domain.tokens import Principal, Role
-from headway.scheduler import collect_garbage, submit
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.submit import submit
+from headway.scheduler.upkeep import retention
 
 
 def entries(scheduler: Scheduler, **query: Any) -> list[tuple[str, str | None, str, str | None]]:
@@ -86,10 +87,10 @@ def test_a_job_that_was_found_by_its_key_is_no_change(scheduler: Scheduler) -> N
 def test_the_log_outlives_what_is_collected(scheduler: Scheduler, clock: MovableClock) -> None:
     ask(job_operations.create_job, scheduler, body=JobRequest(job_type="x"))
     clock.move(timedelta(days=audit.KEPT_DAYS).total_seconds() - 1)
-    collect_garbage.collect(scheduler, 60)
+    retention.collect(scheduler, 60)
     assert len(entries(scheduler)) == 1
     clock.move(2)
-    collect_garbage.collect(scheduler, 60)
+    retention.collect(scheduler, 60)
     assert entries(scheduler) == []
 
 

@@ -12,7 +12,7 @@ from headway.domain import errors
 from headway.domain.group_requests import GroupRequest
 from headway.domain.handlers import Handler
 from headway.domain.template_requests import TemplateRequest
-from headway.scheduler import groups, limit_control, templates
+from headway.scheduler.manage import groups, limits, templates
 from headway.scheduler.scheduler import Scheduler
 
 
@@ -101,7 +101,7 @@ def test_a_job_that_is_not_made_because_of_its_unique_key_must_make_sense_too(
 def test_jobs_of_a_batch_that_differ_in_what_they_need_to_start_do_so_in_the_store(
     scheduler: Scheduler,
 ) -> None:
-    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, "gpu", size=4, rate=None))
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "gpu", size=4, rate=None))
     template = TemplateRequest(name="heavy", job_type="work", limits={"gpu": 2}, requires=("a",))
     scheduler.store.write(lambda tx: templates.create(scheduler, tx, template, by_admin=True))
     heavy: dict[str, Any] = {"job_type": None, "template": "heavy"}

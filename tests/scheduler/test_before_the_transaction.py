@@ -9,7 +9,7 @@ from headway.api import groups, jobs
 from headway.domain import errors, plain_json, requests
 from headway.domain.group_requests import GroupRequest
 from headway.domain.requests import BatchJobRequest
-from headway.scheduler import limit_control
+from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec
 from headway.storage.transaction import Transaction
@@ -79,7 +79,7 @@ def test_a_batch_that_names_too_much_never_reaches_a_transaction(
 def test_what_a_batch_has_in_common_is_looked_up_once(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, "gpu", size=4, rate=None))
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "gpu", size=4, rate=None))
     earlier = [submit(scheduler).number for _ in range(20)]
     asked: list[list[str]] = []
     rows = Transaction.rows

@@ -13,20 +13,14 @@ from headway.domain.runs import RunStatus
 from headway.domain.schedule_requests import ScheduleRequest
 from headway.domain.states import JobStatus
 from headway.domain.template_requests import TemplateRequest
-from headway.scheduler import (
-    clock_steps,
-    direct,
-    leases,
-    limit_control,
-    queue_control,
-    schedules,
-    templates,
-    timekeeper,
-)
-from headway.scheduler.clock_steps import Step
+from headway.scheduler.change import queue_control
+from headway.scheduler.claim.start import Started
+from headway.scheduler.lease import leases
+from headway.scheduler.manage import limits, schedules, templates
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.start import Started
-from headway.scheduler.timekeeper import Timekeeper
+from headway.scheduler.upkeep import clock_steps, direct, timekeeper
+from headway.scheduler.upkeep.clock_steps import Step
+from headway.scheduler.upkeep.timekeeper import Timekeeper
 from headway.storage import job_lists, jobs
 from headway.storage.job_lists import JobFilter
 from headway.storage.transaction import DUE
@@ -154,9 +148,7 @@ def test_schedules_fire_at_the_right_times_after_a_jump_forward_and_back(
 def test_retries_and_rates_of_the_time_to_come_wait_no_longer_than_meant(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
-    scheduler.store.write(
-        lambda tx: limit_control.put(scheduler, tx, "calls", size=None, rate="1/min")
-    )
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "calls", size=None, rate="1/min"))
     submit(scheduler, limits={"calls": 1})
     clock.move(DAY_S)
     run_next(scheduler, RunStatus.FAILED)

@@ -16,9 +16,9 @@ from tests.scheduler.endpoints import WAIT_S, endpoint, silent_endpoint
 
 from headway.api import webhooks as operations
 from headway.domain.webhooks import Delivery, DeliveryStatus
-from headway.scheduler import webhooks
-from headway.scheduler.deliver import MOST_IN_FLIGHT, MOST_PER_ORIGIN, Courier
+from headway.scheduler.manage import webhooks
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep.courier import MOST_IN_FLIGHT, MOST_PER_ORIGIN, Courier
 from headway.storage import webhooks as kept
 from headway.storage.transaction import DELIVERIES
 

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from headway.domain import errors
-from headway.scheduler import timekeeper
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import timekeeper
 
 ROUNDS = 3
 

@@ -7,7 +7,7 @@ from tests.scheduler.asking import keep_time, submit_all
 from headway.domain import errors
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import cancel
+from headway.scheduler.change import cancel
 from headway.scheduler.scheduler import Scheduler
 
 ONCE = {"max_attempts": 0}

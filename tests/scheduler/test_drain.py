@@ -5,7 +5,8 @@ from tests.helpers import WORKER, MovableClock, claim, finish, submit
 from tests.scheduler.asking import closed_gate, register, why
 
 from headway.domain import errors
-from headway.scheduler import claims, explain, presence
+from headway.scheduler.claim import claims, registration
+from headway.scheduler.explain import status
 from headway.scheduler.scheduler import Scheduler
 
 
@@ -14,7 +15,7 @@ def drain(scheduler: Scheduler, *, drained: bool = True) -> None:
 
 
 def known(scheduler: Scheduler) -> list[str]:
-    found = scheduler.store.read(lambda tx: explain.known_workers(scheduler, tx))
+    found = scheduler.store.read(lambda tx: status.known_workers(scheduler, tx))
     return [one.worker_id for one in found]
 
 
@@ -76,10 +77,10 @@ def test_a_worker_that_left_is_not_listed_and_keeps_its_owner(scheduler: Schedul
 def test_a_token_has_only_so_many_workers_that_are_there(
     scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(presence, "MOST_OF_ONE_TOKEN", 2)
+    monkeypatch.setattr(registration, "MOST_OF_ONE_TOKEN", 2)
 
     def ask(token: str = "a") -> None:
-        scheduler.store.write(lambda tx: presence.check_room(scheduler, tx, token))
+        scheduler.store.write(lambda tx: registration.check_room(scheduler, tx, token))
 
     ask()
     for name in ("one", "two"):

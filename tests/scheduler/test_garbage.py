@@ -13,9 +13,10 @@ from headway.domain.requests import JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.domain.workers import Abilities
-from headway.scheduler import collect_garbage, direct, queue_control, stray_logs, verify
-from headway.scheduler.collect_garbage import Collected
+from headway.scheduler.change import queue_control
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import direct, retention, stray_logs, verify
+from headway.scheduler.upkeep.retention import Collected
 from headway.storage import log_files, schedules, workers
 from headway.storage.transaction import Transaction
 
@@ -29,10 +30,10 @@ def test_a_count_says_what_would_go_and_changes_nothing(
     finish(scheduler, claim(scheduler), RunStatus.FAILED)
     finish(scheduler, claim(scheduler))
     clock.move(2 * DAY)
-    would = collect_garbage.count(scheduler, DAY)
+    would = retention.count(scheduler, DAY)
     assert would == Collected(jobs=2, runs=2), "a chain counts once, however its links ended"
     assert job(scheduler, made.number).status == JobStatus.FAILED
-    assert collect_garbage.collect(scheduler, DAY) == would
+    assert retention.collect(scheduler, DAY) == would
 
 
 def test_a_job_that_ended_long_ago_goes_with_all_that_belongs_to_it(
@@ -46,7 +47,7 @@ def test_a_job_that_ended_long_ago_goes_with_all_that_belongs_to_it(
     folder.mkdir(parents=True)
     (folder / "stdout.log").write_text("words")
     clock.move(2 * DAY)
-    assert collect_garbage.collect(scheduler, DAY) == Collected(jobs=1, runs=1)
+    assert retention.collect(scheduler, DAY) == Collected(jobs=1, runs=1)
     with pytest.raises(errors.NotFound):
         job(scheduler, made.number)
     assert not folder.exists()
@@ -66,7 +67,7 @@ def test_what_ended_lately_or_is_not_over_stays(scheduler: Scheduler, clock: Mov
     submit_all(scheduler, {}, {})
     clock.move(2 * DAY)
     finish(scheduler, claim(scheduler))
-    assert collect_garbage.collect(scheduler, DAY).jobs == 0
+    assert retention.collect(scheduler, DAY).jobs == 0
 
 
 def test_a_chain_goes_as_a_whole(scheduler: Scheduler, clock: MovableClock) -> None:
@@ -74,10 +75,10 @@ def test_a_chain_goes_as_a_whole(scheduler: Scheduler, clock: MovableClock) -> N
     finish(scheduler, claim(scheduler), RunStatus.FAILED)
     clock.move(2 * DAY)
     keep_time(scheduler)
-    assert collect_garbage.collect(scheduler, DAY).jobs == 0
+    assert retention.collect(scheduler, DAY).jobs == 0
     finish(scheduler, claim(scheduler))
     clock.move(2 * DAY)
-    assert collect_garbage.collect(scheduler, DAY).jobs == 2
+    assert retention.collect(scheduler, DAY).jobs == 2
 
 
 def test_history_of_a_rewound_chain_stays_until_the_chain_goes(
@@ -87,10 +88,10 @@ def test_history_of_a_rewound_chain_stays_until_the_chain_goes(
     finish(scheduler, claim(scheduler), RunStatus.FAILED)
     rewound(scheduler, first.number)
     clock.move(2 * DAY)
-    assert collect_garbage.collect(scheduler, DAY).jobs == 0
+    assert retention.collect(scheduler, DAY).jobs == 0
     finish(scheduler, claim(scheduler))
     clock.move(2 * DAY)
-    assert collect_garbage.collect(scheduler, DAY).jobs == 2
+    assert retention.collect(scheduler, DAY).jobs == 2
 
 
 def test_what_an_active_job_comes_after_stays(scheduler: Scheduler, clock: MovableClock) -> None:
@@ -98,11 +99,11 @@ def test_what_an_active_job_comes_after_stays(scheduler: Scheduler, clock: Movab
     waiting = submit(scheduler, after=[first.number, second.number])
     finish(scheduler, claim(scheduler))
     clock.move(2 * DAY)
-    assert collect_garbage.collect(scheduler, DAY).jobs == 0
+    assert retention.collect(scheduler, DAY).jobs == 0
     finish(scheduler, claim(scheduler))
     finish(scheduler, claim(scheduler))
     assert job(scheduler, waiting.number).status is JobStatus.SUCCEEDED
-    assert collect_garbage.collect(scheduler, DAY).jobs == 1
+    assert retention.collect(scheduler, DAY).jobs == 1
 
 
 def test_who_made_what_an_active_job_needs_stays(scheduler: Scheduler, clock: MovableClock) -> None:
@@ -111,18 +112,18 @@ def test_who_made_what_an_active_job_needs_stays(scheduler: Scheduler, clock: Mo
     submit(scheduler, needs=["custom:a:b"], approval=True)
     submit(scheduler, needs=[f"job:{maker.job_id}"], approval=True)
     clock.move(2 * DAY)
-    assert collect_garbage.collect(scheduler, DAY).jobs == 0
+    assert retention.collect(scheduler, DAY).jobs == 0
 
 
 def test_many_jobs_go_in_steps(
     scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collect_garbage, "BATCH", 10)
+    monkeypatch.setattr(retention, "BATCH", 10)
     submit_all(scheduler, *({} for _ in range(35)))
     finish(scheduler, claim(scheduler, 35))
     clock.move(2 * DAY)
     heard: list[int] = []
-    assert collect_garbage.collect(scheduler, DAY, heard.append).jobs == 35
+    assert retention.collect(scheduler, DAY, heard.append).jobs == 35
     assert heard[-1] == 35
     assert {10, 20, 30} <= set(heard)
 
@@ -174,15 +175,15 @@ def test_log_folders_that_belong_to_nobody_go_once_nobody_writes_there(
     silent = leave_logs(scheduler, started.lease.lease_id, 2 * DAY)
     other = scheduler.data / "logs" / "ab" / "notes"
     other.mkdir(parents=True)
-    assert collect_garbage.collect(scheduler, DAY) == Collected(records=5)
+    assert retention.collect(scheduler, DAY) == Collected(records=5)
     assert not any(folder.exists() for folder in stray)
     assert all(folder.exists() for folder in (fresh, silent, other))
-    assert collect_garbage.collect(scheduler, DAY) == Collected()
+    assert retention.collect(scheduler, DAY) == Collected()
 
 
 def test_a_log_folder_of_the_last_hour_stays_whatever_is_asked(scheduler: Scheduler) -> None:
     folder = leave_logs(scheduler, "just-now", 1800)
-    collect_garbage.collect(scheduler, 1)
+    retention.collect(scheduler, 1)
     assert folder.exists()
 
 
@@ -196,21 +197,21 @@ def test_the_logs_of_a_direct_request_that_goes_on_stay(
     for _ in range(15):
         clock.move(300)
         scheduler.store.write(lambda tx: direct.renew(tx, held.reservation_id))
-    collect_garbage.collect(scheduler, 1)
+    retention.collect(scheduler, 1)
     assert (before.exists(), going_on.exists()) == (False, True)
     scheduler.store.write(lambda tx: direct.release(scheduler, tx, held.reservation_id))
-    collect_garbage.collect(scheduler, 1)
+    retention.collect(scheduler, 1)
     assert not going_on.exists()
 
 
 def test_old_records_that_belong_to_no_job_go_in_steps_and_new_ones_stay(
     scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collect_garbage, "BATCH", 2)
+    monkeypatch.setattr(retention, "BATCH", 2)
     old = [leave_records(scheduler, step) for step in range(5) if clock.move(1)]
     clock.move(2 * DAY)
     new = leave_records(scheduler, 5)
-    assert collect_garbage.collect(scheduler, DAY) == Collected(records=20)
+    assert retention.collect(scheduler, DAY) == Collected(records=20)
     assert [folder.exists() for folder in (*old, new)] == [False] * 5 + [True]
     tables = ("direct_requests", "reservations", "events", "fires")
     assert [count(scheduler, table) for table in tables] == [1, 1, 1, 1]
@@ -222,7 +223,7 @@ def test_a_slot_that_is_held_and_fires_of_today_stay(
     scheduler.store.write(lambda tx: direct.reserve(scheduler, tx, "somebody", None))
     scheduler.store.write(lambda tx: schedules.take_fire(tx, "schedule", clock.now()))
     clock.move(60)
-    assert collect_garbage.collect(scheduler, 1).records == 0
+    assert retention.collect(scheduler, 1).records == 0
 
 
 def test_params_that_were_changed_are_gone_unless_a_run_had_them(scheduler: Scheduler) -> None:
@@ -249,7 +250,7 @@ def test_workers_that_fell_silent_long_ago_are_forgotten(
     claim(scheduler, worker_id="holder")
     clock.move(2 * DAY)
     see(scheduler, "new")
-    assert collect_garbage.collect(scheduler, DAY).records == 1
+    assert retention.collect(scheduler, DAY).records == 1
     known = scheduler.store.read(lambda tx: [row["worker_id"] for row in tx.rows("workers")])
     assert known == ["holder", "new"]
 

@@ -13,9 +13,11 @@ from headway.domain.answers import GateState
 from headway.domain.gates import after
 from headway.domain.jobs import Job, Mode, Policy
 from headway.domain.runs import RunStatus
-from headway.scheduler import approvals, cancel, markers, verify
+from headway.scheduler.change import approvals, cancel
+from headway.scheduler.claim.start import Started
+from headway.scheduler.manage import markers
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.start import Started
+from headway.scheduler.upkeep import verify
 from headway.storage import job_lists, jobs
 from headway.storage.job_lists import JobFilter
 

@@ -8,7 +8,7 @@ from tests.scheduler.asking import graph, register, rewound, submit_all
 from headway.domain import graph_text
 from headway.domain.answers import Graph
 from headway.domain.runs import RunStatus
-from headway.scheduler import graph_view
+from headway.scheduler.explain import graph_view
 from headway.scheduler.scheduler import Scheduler
 
 

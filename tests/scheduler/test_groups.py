@@ -17,9 +17,11 @@ from headway.domain.requests import AfterRequest, BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.domain.tokens import Role
-from headway.scheduler import cancel as cancelling
-from headway.scheduler import groups, rewind, timekeeper, verify
+from headway.scheduler.change import cancel as cancelling
+from headway.scheduler.change import rewind
+from headway.scheduler.manage import groups
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import timekeeper, verify
 from headway.storage.transaction import Transaction
 
 NO_RETRY = RetryPolicy(max_attempts=0)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from headway.scheduler import lane_order
-from headway.scheduler.lane_order import Order
+from headway.scheduler.claim import lane_order
+from headway.scheduler.claim.lane_order import Order
 
 
 class Lanes:

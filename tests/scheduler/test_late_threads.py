@@ -7,9 +7,11 @@ from tests.scheduler.asking import register
 from headway.domain.answers import GateState
 from headway.domain.gates import Gate
 from headway.domain.runs import RunStatus
-from headway.scheduler import explain, rewind, timekeeper
+from headway.scheduler.change import rewind
+from headway.scheduler.claim.start import Started
+from headway.scheduler.explain import status
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.start import Started
+from headway.scheduler.upkeep import timekeeper
 
 AT_ONCE = {"max_attempts": 3, "base_delay_s": 0}
 
@@ -63,18 +65,18 @@ def test_why_and_the_job_name_the_attempt_that_still_runs(
     started = in_thread(scheduler)
     expire(scheduler, clock)
     register(scheduler)
-    asked = scheduler.store.read(lambda tx: explain.why(scheduler, tx, 2))
+    asked = scheduler.store.read(lambda tx: status.why(scheduler, tx, 2))
     gates = {row.gate: row for row in asked.gates if row.state is GateState.CLOSED}
     assert list(gates) == [Gate.WORKER]
     assert gates[Gate.WORKER].detail == (
         f"an earlier attempt still runs in a thread: job {first.job_id}"
     )
     assert [one.id for one in gates[Gate.WORKER].blockers] == [first.job_id]
-    shown = scheduler.store.read(lambda tx: explain.view(scheduler, tx, 2))
+    shown = scheduler.store.read(lambda tx: status.view(scheduler, tx, 2))
     assert shown.wait_reason is not None
     assert shown.wait_reason.detail == gates[Gate.WORKER].detail
     thread_ends(scheduler, started)
-    asked = scheduler.store.read(lambda tx: explain.why(scheduler, tx, 2))
+    asked = scheduler.store.read(lambda tx: status.why(scheduler, tx, 2))
     assert all(row.state is GateState.OPEN for row in asked.gates)
 
 

@@ -9,10 +9,12 @@ from tests.scheduler.asking import register
 from headway.domain import errors
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import leases, limit_control, recovery, timekeeper
-from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
+from headway.scheduler.claim.start import Started
+from headway.scheduler.lease import leases
+from headway.scheduler.lease.leases import Beat, BeatAnswer, Denied, Granted
+from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.start import Started
+from headway.scheduler.upkeep import recovery, timekeeper
 from headway.storage import events
 
 
@@ -39,9 +41,7 @@ def test_two_steps_lead_to_a_running_job(scheduler: Scheduler) -> None:
 
 def test_a_denied_worker_is_told_when_to_come_back(scheduler: Scheduler) -> None:
     register(scheduler)
-    scheduler.store.write(
-        lambda tx: limit_control.put(scheduler, tx, "capacity", size=1, rate=None)
-    )
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "capacity", size=1, rate=None))
     submit(scheduler)
     submit(scheduler)
     (running,) = claim(scheduler)

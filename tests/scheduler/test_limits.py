@@ -10,13 +10,15 @@ from tests.scheduler.asking import submit_all
 
 from headway.domain import errors
 from headway.domain.jobs import Lane
-from headway.scheduler import explain, limit_control, timekeeper
+from headway.scheduler.explain import status
+from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import timekeeper
 from headway.storage.transaction import DUE, READY, Transaction
 
 
 def put(scheduler: Scheduler, name: str, size: int | None = None, rate: str | None = None) -> None:
-    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, name, size=size, rate=rate))
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, name, size=size, rate=rate))
 
 
 def numbers(scheduler: Scheduler, count: int = 10) -> list[int]:
@@ -24,7 +26,7 @@ def numbers(scheduler: Scheduler, count: int = 10) -> list[int]:
 
 
 def reason(scheduler: Scheduler, number: int) -> str | None:
-    found = scheduler.store.read(lambda tx: explain.view(scheduler, tx, number)).wait_reason
+    found = scheduler.store.read(lambda tx: status.view(scheduler, tx, number)).wait_reason
     return found.detail if found else None
 
 
@@ -205,8 +207,8 @@ def test_whoever_waits_for_a_rate_is_woken_when_it_opens(
 
 def test_sizes_from_the_settings_leave_rates_as_they_are(scheduler: Scheduler) -> None:
     put(scheduler, "mail", 1, "60/min")
-    scheduler.store.write(lambda tx: limit_control.set_sizes(scheduler, tx, {"mail": 5, "gpu": 2}))
-    found = scheduler.store.read(lambda tx: limit_control.views(scheduler, tx))
+    scheduler.store.write(lambda tx: limits.set_sizes(scheduler, tx, {"mail": 5, "gpu": 2}))
+    found = scheduler.store.read(lambda tx: limits.views(scheduler, tx))
     sizes = {one.name: (one.size, one.rate) for one in found}
     assert (sizes["mail"], sizes["gpu"]) == ((5, "60/min"), (2, None))
 
@@ -217,7 +219,7 @@ def test_a_size_from_the_settings_that_makes_no_sense_is_named_and_nothing_is_se
 ) -> None:
     sizes = {"good": 1, name: size}
     with pytest.raises(errors.InvalidRequest) as caught:
-        scheduler.store.write(lambda tx: limit_control.set_sizes(scheduler, tx, sizes))
+        scheduler.store.write(lambda tx: limits.set_sizes(scheduler, tx, sizes))
     assert caught.value.detail.startswith(f"limits: {name!r}: ")
-    found = scheduler.store.read(lambda tx: limit_control.views(scheduler, tx))
+    found = scheduler.store.read(lambda tx: limits.views(scheduler, tx))
     assert {one.name for one in found}.isdisjoint(sizes)

@@ -14,19 +14,14 @@ from headway.domain.jobs import Job, Mode
 from headway.domain.requests import JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import (
-    cancel,
-    groups,
-    lock_lines,
-    queue_control,
-    rewind,
-    settle,
-    timekeeper,
-    verify,
-)
-from headway.scheduler.leases import Denied, Granted
+from headway.scheduler.admit import lock_queues
+from headway.scheduler.change import cancel, queue_control, rewind
+from headway.scheduler.claim.start import Started
+from headway.scheduler.finish import consequences
+from headway.scheduler.lease.leases import Denied, Granted
+from headway.scheduler.manage import groups
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.start import Started
+from headway.scheduler.upkeep import timekeeper, verify
 from headway.storage import job_lists, jobs
 from headway.storage.job_lists import JobFilter
 
@@ -148,7 +143,7 @@ def test_a_claim_without_a_lease_holds_no_lock(scheduler: Scheduler) -> None:
 def test_more_shared_jobs_than_try_at_once_all_run_side_by_side(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(lock_lines.AT_ONCE, Mode.SHARED, 2)
+    monkeypatch.setitem(lock_queues.AT_ONCE, Mode.SHARED, 2)
     submit(scheduler, locks=["x"])
     held = claim(scheduler)
     submit_all(scheduler, *({"locks": SHARED} for _ in range(9)))
@@ -163,7 +158,9 @@ def test_more_who_cannot_go_than_try_at_once_strand_nobody_behind_them(
     held, _ = claim(scheduler, 2)
     submit(scheduler, "b", locks=["y", "z"])  # waits for z, and keeps shared ones from y
     both = [*SHARED, {"key": "y", "mode": "shared"}]
-    in_vain = submit_all(scheduler, *({"locks": both} for _ in range(settle.MOST_TRIED + 100)))
+    in_vain = submit_all(
+        scheduler, *({"locks": both} for _ in range(consequences.MOST_TRIED + 100))
+    )
     last = submit(scheduler, locks=SHARED)
     finish(scheduler, held)
     assert started(scheduler) == []
@@ -171,13 +168,13 @@ def test_more_who_cannot_go_than_try_at_once_strand_nobody_behind_them(
     assert started(scheduler) == [last.number]
     assert job(scheduler, in_vain[-1]).status is JobStatus.WAITING_ON_LOCKS
     timekeeper.run_due(scheduler, scheduler.clock.now())
-    assert not scheduler.store.read(lock_lines.is_put_off)
+    assert not scheduler.store.read(lock_queues.is_put_off)
 
 
 def test_nor_do_more_who_leave_the_line(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settle, "MOST_TRIED", 3)
+    monkeypatch.setattr(consequences, "MOST_TRIED", 3)
     (scheduler.workspace.root / "file").touch()
     submit(scheduler, locks=["x"])
     held = claim(scheduler)
@@ -194,16 +191,16 @@ def test_what_comes_free_while_a_long_line_is_tried_is_tried_for_afterwards(
     scheduler: Scheduler,
 ) -> None:
     def put_off(keys: str, tried: set[int], *, first: bool = False) -> None:
-        scheduler.store.write(lambda tx: lock_lines.put_off(tx, {*keys}, tried, first=first))
+        scheduler.store.write(lambda tx: lock_queues.put_off(tx, {*keys}, tried, first=first))
 
     put_off("x", {1, 2})
     put_off("xy", {1, 3})
     put_off("z", {1, 4})
-    assert scheduler.store.write(lock_lines.take_up) == ({"x"}, {1, 2})
+    assert scheduler.store.write(lock_queues.take_up) == ({"x"}, {1, 2})
     put_off("x", {1, 2, 5}, first=True)
-    assert scheduler.store.write(lock_lines.take_up) == ({"x"}, {1, 2, 5})
-    assert scheduler.store.write(lock_lines.take_up) == ({"x", "y", "z"}, {1})
-    assert not scheduler.store.read(lock_lines.is_put_off)
+    assert scheduler.store.write(lock_queues.take_up) == ({"x"}, {1, 2, 5})
+    assert scheduler.store.write(lock_queues.take_up) == ({"x", "y", "z"}, {1})
+    assert not scheduler.store.read(lock_queues.is_put_off)
 
 
 def test_who_tried_in_vain_tries_again_when_the_one_ahead_ends_in_the_same_moment(
@@ -248,7 +245,7 @@ def test_a_list_by_status_goes_by_the_status_that_is_shown(scheduler: Scheduler)
 def test_the_next_to_start_is_the_first_that_may(
     scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setitem(lock_lines.AT_ONCE, Mode.SHARED, 1)
+    monkeypatch.setitem(lock_queues.AT_ONCE, Mode.SHARED, 1)
     play = Play(scheduler, clock, random.Random(seed))
     for _ in range(60):
         play.step()

@@ -5,8 +5,10 @@ from tests.scheduler.asking import submit_all
 
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import cancel, limit_control, verify
+from headway.scheduler.change import cancel
+from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import verify
 
 SHARED = [{"key": "db", "mode": "shared"}]
 
@@ -85,6 +87,6 @@ def test_locks_are_listed_with_holders_and_waiters(scheduler: Scheduler) -> None
     holder = submit(scheduler, locks=["gpu"])
     claim(scheduler)
     submit(scheduler, locks=["gpu"])
-    (lock,) = scheduler.store.read(limit_control.locks)
+    (lock,) = scheduler.store.read(limits.locks)
     assert (lock.key, lock.waiting) == ("gpu", 1)
     assert [(one.job_id, one.mode) for one in lock.holders] == [(holder.job_id, "exclusive")]

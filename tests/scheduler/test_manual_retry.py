@@ -23,16 +23,10 @@ from headway.domain.jobs import Job, RetryPolicy, RetryState, WaitReason
 from headway.domain.requests import BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import (
-    approvals,
-    collect_garbage,
-    groups,
-    rewind,
-    timekeeper,
-    verify,
-    webhooks,
-)
+from headway.scheduler.change import approvals, rewind
+from headway.scheduler.manage import groups, webhooks
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import retention, timekeeper, verify
 from headway.storage import groups as kept
 from headway.storage.webhooks import deliveries
 
@@ -259,7 +253,7 @@ def test_a_dependency_that_was_met_stays_met_although_the_job_is_gone(
     run_next(scheduler)
     clock.move(days=2)
     failed = failed_job(scheduler, after=[first.number])
-    assert collect_garbage.collect(scheduler, 86400).jobs == 1
+    assert retention.collect(scheduler, 86400).jobs == 1
     made = retry(scheduler, failed)
     assert made.status is JobStatus.QUEUED
     assert run_next(scheduler).number == made.number

@@ -12,8 +12,9 @@ from tests.helpers import WORKER, ask_lease, claim, finish, job, submit
 import headway
 from headway.domain import errors, states
 from headway.domain.workers import Abilities
-from headway.scheduler import leases, start
-from headway.scheduler.picking import Candidate, ClaimRequest
+from headway.scheduler.claim import start
+from headway.scheduler.claim.pick import Candidate, ClaimRequest
+from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, queries
 from headway.storage.events import Chronicle

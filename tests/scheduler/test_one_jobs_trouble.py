@@ -14,20 +14,14 @@ from headway.domain.jobs import RetryPolicy
 from headway.domain.requests import BatchJobRequest, JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import (
-    approvals,
-    cancel,
-    direct,
-    groups,
-    leases,
-    limit_control,
-    picking,
-    queue_control,
-    timekeeper,
-)
-from headway.scheduler import submit as submitting
-from headway.scheduler.leases import Denied
+from headway.scheduler.change import approvals, cancel, queue_control
+from headway.scheduler.claim import pick
+from headway.scheduler.lease import leases
+from headway.scheduler.lease.leases import Denied
+from headway.scheduler.manage import groups, limits
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.submit import submit as submitting
+from headway.scheduler.upkeep import direct, timekeeper
 
 
 def numbers(scheduler: Scheduler, count: int = 10) -> list[int]:
@@ -61,10 +55,8 @@ def test_a_starved_job_that_was_cancelled_keeps_nothing_back(
 def test_a_job_that_waits_for_its_rate_holds_no_other_limit(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
-    scheduler.store.write(
-        lambda tx: limit_control.put(scheduler, tx, "type:mail", size=None, rate="1/h")
-    )
-    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, "global", size=1, rate=None))
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "type:mail", size=None, rate="1/h"))
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "global", size=1, rate=None))
     submit(scheduler, "mail")
     finish(scheduler, claim(scheduler))
     submit(scheduler, "mail")
@@ -193,9 +185,7 @@ def test_a_batch_may_come_after_a_job_whose_retry_it_found(scheduler: Scheduler)
 def test_a_starved_job_that_fits_starts_before_one_that_starved_less_and_does_not(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
-    scheduler.store.write(
-        lambda tx: limit_control.put(scheduler, tx, "capacity", size=10, rate=None)
-    )
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "capacity", size=10, rate=None))
     submit(scheduler, "first", cost_units=5)
     running = claim(scheduler)
     submit(scheduler, "small", cost_units=6)
@@ -210,7 +200,7 @@ def test_a_starved_job_that_fits_starts_before_one_that_starved_less_and_does_no
 def test_duplicates_are_skipped_some_at_a_time(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(picking, "MOST_PASSED_OVER", 3)
+    monkeypatch.setattr(pick, "MOST_PASSED_OVER", 3)
     fields: dict[str, Any] = {"dedup_key": "k", "dedup_window_s": 60}
     submit(scheduler, **fields)
     finish(scheduler, claim(scheduler))

@@ -14,7 +14,7 @@ from headway.domain.gates import Blocker
 from headway.domain.requests import JobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.tokens import Principal, Role
-from headway.scheduler import limit_control
+from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 
 
@@ -52,7 +52,7 @@ def test_why_names_ancestors_and_a_retry_of_the_parent(scheduler: Scheduler) -> 
 
 def test_why_names_the_parent_that_fills_a_limit(scheduler: Scheduler) -> None:
     register(scheduler)
-    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, "global", size=1, rate=None))
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "global", size=1, rate=None))
     parent = submit(scheduler)
     claim(scheduler)
     child = submit(scheduler, parent_id=parent.number)

@@ -10,8 +10,9 @@ from tests.scheduler.asking import queue_order, show, submit_all
 from headway.domain import errors, events
 from headway.domain.requests import JobPatch
 from headway.domain.states import JobStatus
-from headway.scheduler import approvals, queue_control, verify
+from headway.scheduler.change import approvals, queue_control
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import verify
 
 
 def change(scheduler: Scheduler, reference: str | int, **fields: Any) -> None:

@@ -10,7 +10,7 @@ from headway.api import artifacts, events_list, explain, graph, limits, queue, w
 from headway.api.operation import Paging
 from headway.domain import errors
 from headway.domain.runs import RunStatus
-from headway.scheduler import waiting
+from headway.scheduler import waiting_counts
 from headway.scheduler.scheduler import Scheduler
 
 
@@ -52,8 +52,8 @@ def test_a_large_count_is_taken_less_often_and_says_how_old_it_is(
         ("default", "scheduled"): 1,
         ("default", "approval"): 1,
     }
-    monkeypatch.setattr(waiting, "FEW", 2)
-    monkeypatch.setattr(waiting, "JOBS_PER_SECOND", 1)
+    monkeypatch.setattr(waiting_counts, "FEW", 2)
+    monkeypatch.setattr(waiting_counts, "JOBS_PER_SECOND", 1)
     counted = clock.now()
     submit(scheduler)
     assert (few.length, ask(queue.get_queue_status, scheduler).length) == (4, 5)

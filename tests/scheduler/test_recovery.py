@@ -9,9 +9,10 @@ from tests.scheduler.asking import submit_all
 
 from headway.domain.states import JobStatus
 from headway.domain.workers import Abilities
-from headway.scheduler import explain, recovery, verify
-from headway.scheduler.recovery import Recovered
+from headway.scheduler.explain import status
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import recovery, verify
+from headway.scheduler.upkeep.recovery import Recovered
 from headway.storage import workers
 
 DEAD = "built-in"
@@ -68,7 +69,7 @@ def test_one_job_that_cannot_be_recovered_is_counted_and_stops_no_other(
     lease = claim(scheduler, 5, worker_id=DEAD)[2].lease
     assert lease is not None
     assert recover(scheduler, lease.lease_id) == Recovered(running_jobs_recovered=4, errors=1)
-    shown = scheduler.store.read(lambda tx: explain.status(scheduler, tx)).recovery
+    shown = scheduler.store.read(lambda tx: status.status(scheduler, tx)).recovery
     assert shown is not None
     assert shown["errors"] == 1
     assert job(scheduler, 3).status is JobStatus.RUNNING

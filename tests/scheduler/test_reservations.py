@@ -13,8 +13,8 @@ from headway.api.operation import Paging
 from headway.domain import errors, events
 from headway.domain.reservations import EXPIRES_AFTER_S, Reservation, ReservationState
 from headway.domain.workers import Abilities
-from headway.scheduler import direct, timekeeper
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import direct, timekeeper
 from headway.storage import workers
 from headway.storage.transaction import READY, Transaction
 

@@ -13,8 +13,9 @@ from tests.scheduler.asking import keep_time, rewound, show, submit_all
 from headway.domain import errors, events
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import approvals, cancel, verify
+from headway.scheduler.change import approvals, cancel
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import verify
 from headway.storage import events as stored_events
 from headway.storage.transaction import Transaction
 

@@ -15,8 +15,9 @@ from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
 from headway.domain.schedules import Schedule
 from headway.domain.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.tokens import Role
-from headway.scheduler import direct, schedules, templates, timekeeper, trigger
+from headway.scheduler.manage import schedules, templates
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import direct, timekeeper, trigger
 from headway.storage import job_lists, jobs
 from headway.storage import schedules as kept
 from headway.storage.job_lists import JobFilter

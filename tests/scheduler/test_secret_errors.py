@@ -4,7 +4,7 @@ from tests.helpers import claim, finish, job, run_next, submit
 
 from headway.domain import secrets
 from headway.domain.runs import RunStatus
-from headway.scheduler import webhooks
+from headway.scheduler.manage import webhooks
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import events, runs
 

@@ -9,9 +9,11 @@ from tests.scheduler.asking import register, rewound, show, submit_all, why
 from headway.domain.answers import GateState
 from headway.domain.gates import Gate
 from headway.domain.states import JobStatus
-from headway.scheduler import cancel, timekeeper, unsettled, verify
-from headway.scheduler import why as explaining
+from headway.scheduler.change import cancel
+from headway.scheduler.explain import why as explaining
+from headway.scheduler.finish import postponed
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import timekeeper, verify
 
 LENGTH = 25
 
@@ -19,7 +21,7 @@ LENGTH = 25
 @pytest.fixture(autouse=True)
 def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slice is of ten jobs."""
-    monkeypatch.setattr(unsettled, "AT_ONCE", 10)
+    monkeypatch.setattr(postponed, "AT_ONCE", 10)
 
 
 def chain(scheduler: Scheduler) -> list[int]:
@@ -63,7 +65,7 @@ def test_a_cancel_looks_at_so_many_jobs_and_the_timekeeper_at_the_others(
     assert verify.verify(scheduler) == []
     assert keep_time(scheduler) <= 3
     assert blocked(scheduler) == others
-    assert scheduler.store.read(lambda tx: unsettled.among(tx, others)) == set()
+    assert scheduler.store.read(lambda tx: postponed.among(tx, others)) == set()
     assert verify.verify(scheduler) == []
 
 
@@ -93,7 +95,7 @@ def test_a_job_that_is_still_to_be_queued_stands_as_it_will_then(scheduler: Sche
     claim(scheduler, job_types=("other",))
     locked = submit(scheduler, after=[first], locks=["gpu"])
     finish(scheduler, claim(scheduler))
-    assert scheduler.store.read(lambda tx: unsettled.among(tx, others)) == set(others[10:])
+    assert scheduler.store.read(lambda tx: postponed.among(tx, others)) == set(others[10:])
     shown, answer = show(scheduler, others[-1]), why(scheduler, others[-1])
     assert (shown.status, shown.wait_reason) == (JobStatus.QUEUED, None)
     assert (answer.status, answer.startable) == (JobStatus.QUEUED, True)

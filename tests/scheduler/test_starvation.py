@@ -8,13 +8,15 @@ from tests.scheduler.asking import register, show, submit_all, why
 from headway.domain.gates import Gate
 from headway.domain.requests import JobPatch
 from headway.domain.states import JobStatus
-from headway.scheduler import cancel, limit_control, queue_control, timekeeper
-from headway.scheduler.leases import Denied, Granted
+from headway.scheduler.change import cancel, queue_control
+from headway.scheduler.lease.leases import Denied, Granted
+from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import timekeeper
 
 
 def put(scheduler: Scheduler, name: str, size: int | None = None, rate: str | None = None) -> None:
-    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, name, size=size, rate=rate))
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, name, size=size, rate=rate))
 
 
 def numbers(scheduler: Scheduler, count: int = 10) -> list[int]:

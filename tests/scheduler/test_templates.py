@@ -16,7 +16,7 @@ from headway.domain.requests import JobRequest
 from headway.domain.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.templates import Template, TemplateStatus
 from headway.domain.tokens import Role
-from headway.scheduler import templates
+from headway.scheduler.manage import templates
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import templates as kept
 

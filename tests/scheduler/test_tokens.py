@@ -13,8 +13,9 @@ from headway.domain import errors
 from headway.domain.states import JobStatus
 from headway.domain.tokens import Principal, Role, Token
 from headway.http.claim_desk import ClaimDesk
-from headway.scheduler import collect_garbage, tokens
+from headway.scheduler.manage import tokens
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import retention
 from headway.storage import tokens as stored
 
 
@@ -62,9 +63,9 @@ def test_a_token_with_an_end_is_good_until_then_and_collected_later(
     assert who(scheduler, token.token) is not None
     clock.move(milliseconds=1)
     assert who(scheduler, token.token) is None
-    assert collect_garbage.collect(scheduler, 60).records == 0
+    assert retention.collect(scheduler, 60).records == 0
     clock.move(minutes=1)
-    assert collect_garbage.collect(scheduler, 60).records == 1
+    assert retention.collect(scheduler, 60).records == 1
     listed = ask(operations.list_tokens, scheduler, query=Paging()).items
     assert [one.token_id for one in listed] == [kept.token_id]
 

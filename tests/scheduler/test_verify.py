@@ -5,8 +5,8 @@ from tests.helpers import claim, finish, submit
 from tests.scheduler.asking import submit_all
 
 from headway.domain.runs import RunStatus
-from headway.scheduler import verify
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import verify
 
 
 def damage(scheduler: Scheduler, sql: str) -> None:

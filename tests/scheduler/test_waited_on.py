@@ -9,9 +9,13 @@ from tests.scheduler.asking import register, show
 
 from headway.domain.jobs import Job
 from headway.domain.states import JobStatus
-from headway.scheduler import cancel, claims, direct, lane_waits, limit_control, queue_control
+from headway.scheduler.admit import lane_waits
+from headway.scheduler.change import cancel, queue_control
+from headway.scheduler.claim import claims
+from headway.scheduler.claim.start import Started
+from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.start import Started
+from headway.scheduler.upkeep import direct
 
 
 def pause(scheduler: Scheduler, queue: str | None = None) -> None:
@@ -23,7 +27,7 @@ def resume(scheduler: Scheduler, queue: str | None = None) -> None:
 
 
 def limit(scheduler: Scheduler, size: int, name: str = "capacity") -> None:
-    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, name, size=size, rate=None))
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, name, size=size, rate=None))
 
 
 def reserve(scheduler: Scheduler) -> str:

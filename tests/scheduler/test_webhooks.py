@@ -12,9 +12,9 @@ from headway.api.operation import Paging
 from headway.domain import errors
 from headway.domain.runs import RunStatus
 from headway.domain.webhooks import EVENTS, Delivery, DeliveryStatus, Webhook, origin_of
-from headway.scheduler import webhooks
+from headway.scheduler.manage import webhooks
+from headway.scheduler.manage.webhooks import DueDelivery, Tried
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.webhooks import DueDelivery, Tried
 from headway.storage import webhooks as kept
 
 URL = "http://127.0.0.1:9/hook"

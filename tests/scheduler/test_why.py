@@ -22,18 +22,13 @@ from headway.domain.group_requests import GroupRequest
 from headway.domain.jobs import Job
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import (
-    approvals,
-    direct,
-    explain,
-    groups,
-    leases,
-    limit_control,
-    queue_control,
-    retry,
-)
-from headway.scheduler.leases import Denied
+from headway.scheduler.change import approvals, queue_control, retry
+from headway.scheduler.explain import status
+from headway.scheduler.lease import leases
+from headway.scheduler.lease.leases import Denied
+from headway.scheduler.manage import groups, limits
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import direct
 from headway.storage.transaction import READY
 
 
@@ -98,7 +93,7 @@ def test_a_full_rate_is_explained_by_the_starts_that_fill_it(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
     register(scheduler)
-    put = lambda tx: limit_control.put(scheduler, tx, "type:mail", size=None, rate="2/min")  # noqa: E731
+    put = lambda tx: limits.put(scheduler, tx, "type:mail", size=None, rate="2/min")  # noqa: E731
     scheduler.store.write(put)
     first, second, third = (submit(scheduler, "mail") for _ in range(3))
     finish(scheduler, claim(scheduler))
@@ -116,9 +111,7 @@ def test_a_full_rate_is_explained_by_the_starts_that_fill_it(
 
 def test_what_uses_more_than_a_rate_allows_is_not_startable(scheduler: Scheduler) -> None:
     register(scheduler)
-    scheduler.store.write(
-        lambda tx: limit_control.put(scheduler, tx, "mail", size=None, rate="2/min")
-    )
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "mail", size=None, rate="2/min"))
     answer = why(scheduler, submit(scheduler, limits={"mail": 3}).number)
     assert closed_gate(answer).detail == "mail: 3 > 2 started in 60 s"
     assert not answer.startable
@@ -297,7 +290,7 @@ def test_a_starved_job_that_is_paused_keeps_nothing_back(
 
 def test_what_can_never_fit_is_not_startable(scheduler: Scheduler) -> None:
     register(scheduler)
-    scheduler.store.write(lambda tx: limit_control.put(scheduler, tx, "gpu", size=1, rate=None))
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "gpu", size=1, rate=None))
     job = submit(scheduler, limits={"gpu": 2})
     assert not why(scheduler, job.number).startable
 
@@ -600,19 +593,19 @@ def test_the_status_shows_what_runs_and_what_became_of_the_rest(scheduler: Sched
     submit(scheduler)
     finish(scheduler, claim(scheduler), RunStatus.FAILED)
     (running,) = claim(scheduler)
-    status = scheduler.store.read(lambda tx: explain.status(scheduler, tx))
-    assert status.running
-    assert [one.number for one in status.current_jobs] == [running.number]
-    assert status.queue_length == 1
-    assert (status.totals.failed, status.totals.succeeded) == (1, 0)
-    assert status.active_reservation is None
+    shown = scheduler.store.read(lambda tx: status.status(scheduler, tx))
+    assert shown.running
+    assert [one.number for one in shown.current_jobs] == [running.number]
+    assert shown.queue_length == 1
+    assert (shown.totals.failed, shown.totals.succeeded) == (1, 0)
+    assert shown.active_reservation is None
 
 
 @pytest.mark.parametrize("count", [1, 50])
 def test_a_list_is_shown_in_the_order_asked_for(scheduler: Scheduler, count: int) -> None:
     numbers = submit_all(scheduler, *({} for _ in range(count)))
     wanted = numbers[::-1]
-    shown = scheduler.store.read(lambda tx: explain.views(scheduler, tx, wanted))
+    shown = scheduler.store.read(lambda tx: status.views(scheduler, tx, wanted))
     assert [job.number for job in shown] == wanted
     assert [job.queue_position for job in shown] == list(range(count, 0, -1))
 
@@ -641,9 +634,7 @@ def test_a_file_that_went_away_shows_in_the_job_as_in_why(scheduler: Scheduler) 
 
 def test_a_job_that_was_denied_its_lease_shows_what_is_true_now(scheduler: Scheduler) -> None:
     register(scheduler)
-    scheduler.store.write(
-        lambda tx: limit_control.put(scheduler, tx, "type:work", size=1, rate=None)
-    )
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "type:work", size=1, rate=None))
     holder = claim_two_step(scheduler)
     waiting = claim_two_step(scheduler)
     assert isinstance(ask_lease(scheduler, holder), leases.Granted)
@@ -652,9 +643,7 @@ def test_a_job_that_was_denied_its_lease_shows_what_is_true_now(scheduler: Sched
     assert denied.status is JobStatus.LEASE_PENDING
     assert denied.wait_reason is not None
     assert denied.wait_reason.kind == "limits"
-    scheduler.store.write(
-        lambda tx: limit_control.put(scheduler, tx, "type:work", size=2, rate=None)
-    )
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "type:work", size=2, rate=None))
     assert show(scheduler, waiting).wait_reason is None
     scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, None))
     paused = show(scheduler, waiting)
@@ -673,15 +662,11 @@ def claim_two_step(scheduler: Scheduler) -> int:
 
 def limit_to(scheduler: Scheduler, size: int) -> None:
     """So many jobs of the type may run at once."""
-    scheduler.store.write(
-        lambda tx: limit_control.put(scheduler, tx, "type:work", size=size, rate=None)
-    )
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "type:work", size=size, rate=None))
 
 
 def test_a_limit_that_is_too_small_is_named_itself(scheduler: Scheduler) -> None:
-    scheduler.store.write(
-        lambda tx: limit_control.put(scheduler, tx, "capacity", size=4, rate=None)
-    )
+    scheduler.store.write(lambda tx: limits.put(scheduler, tx, "capacity", size=4, rate=None))
     register(scheduler)
     gate = closed_gate(why(scheduler, submit(scheduler, cost_units=5).number))
     (blocker,) = gate.blockers

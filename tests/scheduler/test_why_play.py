@@ -21,8 +21,8 @@ from headway.domain.answers import GateRow, GateState, Why
 from headway.domain.gates import Gate
 from headway.domain.jobs import Job, Lane
 from headway.domain.workers import Worker
-from headway.scheduler import verify
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import verify
 
 FOUND = (292, 587, 10014, 40072)
 """Each of these once found something."""

@@ -16,19 +16,13 @@ from headway.domain.groups import GroupMode, OnFailure
 from headway.domain.jobs import Job, Mode, Policy
 from headway.domain.requests import JobPatch
 from headway.domain.runs import RunStatus
-from headway.scheduler import (
-    approvals,
-    cancel,
-    claims,
-    direct,
-    groups,
-    leases,
-    limit_control,
-    markers,
-    queue_control,
-)
+from headway.scheduler.change import approvals, cancel, queue_control
+from headway.scheduler.claim import claims
+from headway.scheduler.claim.start import Started
+from headway.scheduler.lease import leases
+from headway.scheduler.manage import groups, limits, markers
 from headway.scheduler.scheduler import Rules, Scheduler
-from headway.scheduler.start import Started
+from headway.scheduler.upkeep import direct
 from headway.storage import job_lists, jobs, reservations
 from headway.storage.job_lists import JobFilter
 
@@ -75,10 +69,10 @@ class World:
         self._running: list[Started] = []
         self._features = {name for name in FEATURES if chance.random() < 0.4}
         for name, size, rate in chance.sample(LIMITS, chance.randint(1, len(LIMITS))):
-            self._write(limit_control.put, name, size=size, rate=rate)
+            self._write(limits.put, name, size=size, rate=rate)
         self._limits = [
             one.name
-            for one in scheduler.store.read(lambda tx: limit_control.views(self.scheduler, tx))
+            for one in scheduler.store.read(lambda tx: limits.views(self.scheduler, tx))
             if one.name in ("gpu", "mail")
         ]
         for worker in WORKERS:
@@ -308,6 +302,4 @@ class World:
     def _set_limit(self) -> None:
         name, size, rate = self._chance.choice(LIMITS)
         if size is not None and name != "gpu":
-            self._write(
-                limit_control.put, name, size=self._chance.choice((size, size + 2, 1)), rate=rate
-            )
+            self._write(limits.put, name, size=self._chance.choice((size, size + 2, 1)), rate=rate)

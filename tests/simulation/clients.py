@@ -10,18 +10,11 @@ from headway.domain import states
 from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import GroupMode, OnFailure
 from headway.domain.requests import JobPatch
-from headway.scheduler import (
-    approvals,
-    cancel,
-    groups,
-    markers,
-    queue_control,
-    retry,
-    rewind,
-    submit,
-)
+from headway.scheduler.change import approvals, cancel, queue_control, retry, rewind
+from headway.scheduler.manage import groups, markers
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.submit import Wish
+from headway.scheduler.submit import submit
+from headway.scheduler.submit.submit import Wish
 from headway.storage.transaction import Manner, Transaction
 
 if TYPE_CHECKING:

@@ -11,17 +11,12 @@ from headway.domain import states
 from headway.domain.answers import GateState
 from headway.domain.gates import Gate
 from headway.domain.workers import Abilities
-from headway.scheduler import (
-    approvals,
-    claims,
-    direct,
-    explain,
-    limit_control,
-    queue_control,
-    schedules,
-    verify,
-)
+from headway.scheduler.change import approvals, queue_control
+from headway.scheduler.claim import claims
+from headway.scheduler.explain import status
+from headway.scheduler.manage import limits, schedules
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import direct, verify
 from headway.storage.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -54,7 +49,7 @@ def _open_everything(scheduler: Scheduler, tx: Transaction) -> None:
     queue_control.resume(scheduler, tx, None, None)
     for row in tx.select("SELECT name, rate FROM limits", {}):
         rate = None if row["rate"] is None else f"{ENOUGH}/s"
-        limit_control.put(scheduler, tx, row["name"], size=ENOUGH, rate=rate)
+        limits.put(scheduler, tx, row["name"], size=ENOUGH, rate=rate)
     for row in tx.select("SELECT worker_id FROM workers WHERE left_at IS NULL", {}):
         claims.drain(scheduler, tx, row["worker_id"], drained=False)
     for row in tx.select("SELECT reservation_id FROM reservations WHERE state = 'ACTIVE'", {}):
@@ -134,7 +129,7 @@ LEFT_OVER = {
 
 def _explain(world: "World", scheduler: Scheduler, job: JobFacts) -> None:
     """Only what somebody else would have to make, or a moment, is still waited for."""
-    why = world.store.read(lambda tx: explain.why(scheduler, tx, job.number))
+    why = world.store.read(lambda tx: status.why(scheduler, tx, job.number))
     closed = {row.gate: row.detail for row in why.gates if row.state is GateState.CLOSED}
     waits_for_a_moment = Gate.TIME in closed and not job.delayed
     if job.status not in states.WAITING or not (

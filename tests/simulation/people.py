@@ -11,16 +11,10 @@ from headway.domain import webhooks as messages
 from headway.domain.jobs import RetryPolicy
 from headway.domain.schedule_requests import ScheduleRequest
 from headway.domain.template_requests import TemplatePatch, TemplateRequest
-from headway.scheduler import (
-    claims,
-    direct,
-    limit_control,
-    queue_control,
-    schedules,
-    templates,
-    trigger,
-    webhooks,
-)
+from headway.scheduler.change import queue_control
+from headway.scheduler.claim import claims
+from headway.scheduler.manage import limits, schedules, templates, webhooks
+from headway.scheduler.upkeep import direct, trigger
 from headway.storage.transaction import Row
 
 if TYPE_CHECKING:
@@ -76,7 +70,7 @@ def limit(world: "World") -> None:
 
 
 def _put_limit(world: "World", name: str, size: int, rate: str | None) -> None:
-    world.call(lambda scheduler, tx: limit_control.put(scheduler, tx, name, size=size, rate=rate))
+    world.call(lambda scheduler, tx: limits.put(scheduler, tx, name, size=size, rate=rate))
 
 
 def template(world: "World") -> None:

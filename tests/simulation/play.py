@@ -14,7 +14,7 @@ from tests.simulation.world import Bed, NoAnswerError, World
 
 from headway.domain import errors
 from headway.domain.workers import Abilities
-from headway.scheduler import verify
+from headway.scheduler.upkeep import verify
 
 STEPS = 50
 MOST_WORKERS = 4

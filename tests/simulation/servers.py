@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 from tests.simulation.storage import Fate
 
-from headway.scheduler import recovery, webhooks
-from headway.scheduler.clock_steps import ClockWatch
+from headway.scheduler.manage import webhooks
+from headway.scheduler.manage.webhooks import DueDelivery, Tried
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.timekeeper import Rounds
-from headway.scheduler.webhooks import DueDelivery, Tried
+from headway.scheduler.upkeep import recovery
+from headway.scheduler.upkeep.clock_steps import ClockWatch
+from headway.scheduler.upkeep.timekeeper import Rounds
 from headway.storage.transaction import Row
 
 if TYPE_CHECKING:

@@ -9,10 +9,12 @@ from tests.simulation.ledger import Execution
 from headway.domain import errors
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
-from headway.scheduler import claims, finish, leases, presence
-from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler.claim import claims, registration
+from headway.scheduler.claim.dispatch import ClaimRequest
+from headway.scheduler.claim.start import Started
+from headway.scheduler.finish import finish
+from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.start import Started
 from headway.storage.transaction import Manner, Transaction
 
 if TYPE_CHECKING:
@@ -128,7 +130,7 @@ class Worker:
             self._receive(started, world.elapsed)
 
     def _register(self, scheduler: Scheduler, tx: Transaction) -> None:
-        presence.see(
+        registration.see(
             scheduler,
             tx,
             worker_id=self.worker_id,

@@ -17,11 +17,11 @@ from headway.domain import errors, states
 from headway.domain.requests import BatchJobRequest, JobRequest
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
-from headway.scheduler import dispatch
-from headway.scheduler import finish as finishing
-from headway.scheduler import submit as submitting
+from headway.scheduler.claim import dispatch
+from headway.scheduler.claim.start import Started
+from headway.scheduler.finish import finish as finishing
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.start import Started
+from headway.scheduler.submit import submit as submitting
 from headway.storage import events
 from headway.storage.postgres.database import PostgresDatabase
 from headway.storage.store import Store

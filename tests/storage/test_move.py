@@ -14,8 +14,9 @@ from headway.domain import errors
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.domain.tokens import Role
-from headway.scheduler import tokens, verify
+from headway.scheduler.manage import tokens
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import verify
 from headway.storage import move
 from headway.storage import tokens as kept_tokens
 from headway.storage.store import Database, Store

@@ -12,7 +12,7 @@ from tests.storage.conftest import open_database, scheduler_on
 
 import headway
 from headway.domain.requests import BatchJobRequest
-from headway.scheduler import submit
+from headway.scheduler.submit import submit
 from headway.storage import postgres, queries, records
 from headway.storage.postgres.connection import connect
 from headway.storage.postgres.statements import named

@@ -18,7 +18,7 @@ from tests.storage.conftest import open_database, scheduler_on
 
 from headway.domain import errors
 from headway.domain.states import JobStatus
-from headway.scheduler import leases
+from headway.scheduler.lease import leases
 from headway.storage import queries
 from headway.storage.columns import COLUMNS
 from headway.storage.postgres import database as postgres_database

@@ -9,9 +9,10 @@ from headway.domain import errors
 from headway.domain.requests import BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler import queue_control, timekeeper
-from headway.scheduler import submit as submitting
+from headway.scheduler.change import queue_control
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.submit import submit as submitting
+from headway.scheduler.upkeep import timekeeper
 from headway.storage import events
 
 

@@ -10,8 +10,9 @@ from headway.clock import SystemClock
 from headway.domain.handlers import Handler
 from headway.domain.requests import BatchJobRequest, JobRequest
 from headway.domain.workers import Abilities
-from headway.scheduler import picking, submit
+from headway.scheduler.claim import pick
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.submit import submit
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Store
 from headway.worker import transport
@@ -96,7 +97,7 @@ def test_each_link_of_a_chain_costs_one_claim(
 def test_a_claim_that_passed_over_many_is_followed_by_another(
     scheduler: Scheduler, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(picking, "MOST_PASSED_OVER", 2)
+    monkeypatch.setattr(pick, "MOST_PASSED_OVER", 2)
     same = JobRequest(job_type="noop", dedup_key="same", dedup_window_s=3600)
     scheduler.store.write(lambda tx: submit.submit_all(scheduler, tx, [same]))
     worker.start()

@@ -16,9 +16,9 @@ from headway.domain.handlers import Handler
 from headway.domain.leases import Lease, LeaseState
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
-from headway.scheduler.leases import Beat, BeatAnswer
+from headway.scheduler.claim.start import Started
+from headway.scheduler.lease.leases import Beat, BeatAnswer
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.start import Started
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Store
 from headway.worker import transport

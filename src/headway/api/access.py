@@ -6,7 +6,7 @@ from headway.api import children
 from headway.domain import errors
 from headway.domain.requests import JobRequest
 from headway.domain.tokens import Principal, Role
-from headway.scheduler import command_rule
+from headway.scheduler import command_permission
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
 from headway.storage.transaction import Transaction
@@ -27,7 +27,7 @@ def check_submits(
     """The rules for commands and for children, asked for jobs that are submitted."""
     if principal.role is Role.WORK:
         children.check(scheduler, tx, principal, wanted)
-    command_rule.check_submits(tx, principal.role, wanted)
+    command_permission.check_submits(tx, principal.role, wanted)
 
 
 def check_own(tx: Transaction, principal: Principal, reference: str) -> None:
@@ -42,7 +42,7 @@ def check_change(
     """The rule for commands, asked for jobs that a person names."""
     if not principal.may(Role.ADMIN):
         numbers = [jobs.find_number(tx, one) for one in references]
-        command_rule.check_jobs(tx, principal.role, action, jobs.read(tx, numbers))
+        command_permission.check_jobs(tx, principal.role, action, jobs.read(tx, numbers))
 
 
 def check_own_worker(tx: Transaction, principal: Principal, worker_id: str) -> None:

@@ -6,7 +6,7 @@ from headway.api import paging
 from headway.api.operation import Call, Nothing, Page, Paging, operation
 from headway.domain.answers import MarkerView
 from headway.domain.tokens import Role
-from headway.scheduler import markers
+from headway.scheduler.manage import markers
 
 ONE = "/api/artifacts/custom/{type}/{key}"
 

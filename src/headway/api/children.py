@@ -9,8 +9,8 @@ from headway.domain import artifacts, errors, states
 from headway.domain.artifacts import JobSucceeded
 from headway.domain.requests import AfterRequest, JobRequest
 from headway.domain.tokens import Principal, Role
-from headway.scheduler.references import REF
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.submit.references import REF
 from headway.storage import jobs, records
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction

@@ -21,10 +21,11 @@ from headway.domain.leases import check_ttl
 from headway.domain.requests import FLAGS, check_name, check_number, check_seconds
 from headway.domain.tokens import Principal, Role
 from headway.domain.workers import Abilities
-from headway.scheduler import claims, dispatch, finish, presence
-from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler.claim import claims, dispatch, registration
+from headway.scheduler.claim.dispatch import ClaimRequest
+from headway.scheduler.claim.start import Started
+from headway.scheduler.finish import finish
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.start import Started
 from headway.storage import jobs, workers
 from headway.storage.transaction import Manner, Transaction
 
@@ -78,8 +79,8 @@ def register(
     """A claim is also the way in which a worker makes itself known."""
     access.check_worker(tx, principal, body.worker_id)
     if not principal.may(Role.ADMIN) and not workers.is_known(tx, body.worker_id):
-        presence.check_room(scheduler, tx, principal.token_id)
-    presence.see(
+        registration.check_room(scheduler, tx, principal.token_id)
+    registration.see(
         scheduler,
         tx,
         worker_id=body.worker_id,

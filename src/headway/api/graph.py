@@ -6,7 +6,7 @@ from headway.api.operation import Call, Nothing, operation
 from headway.domain import errors
 from headway.domain.answers import Graph
 from headway.domain.tokens import Role
-from headway.scheduler import graph_view
+from headway.scheduler.explain import graph_view
 
 DEEPEST = 100
 

@@ -10,7 +10,9 @@ from headway.api.operation import Call, Nothing, Page, Paging, operation
 from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import Group
 from headway.domain.tokens import Role
-from headway.scheduler import command_rule, groups, submit
+from headway.scheduler import command_permission
+from headway.scheduler.manage import groups
+from headway.scheduler.submit import submit
 from headway.storage import groups as kept
 from headway.storage.transaction import Transaction
 
@@ -29,7 +31,7 @@ def create_group(call: Call[GroupRequest, Nothing]) -> Any:
     request = msgspec.structs.replace(call.body, jobs=members)
 
     def work(tx: Transaction) -> Group:
-        command_rule.check_submits(tx, call.principal.role, call.body.jobs)
+        command_permission.check_submits(tx, call.principal.role, call.body.jobs)
         return groups.create(call.scheduler, tx, request)
 
     return call.change(work)

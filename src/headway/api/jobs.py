@@ -15,8 +15,10 @@ from headway.domain.requests import BatchJobRequest, JobPatch, JobRequest
 from headway.domain.runs import Run
 from headway.domain.states import JobStatus
 from headway.domain.tokens import Role
-from headway.scheduler import cancel as cancelling
-from headway.scheduler import explain, queue_control, results, submit
+from headway.scheduler.change import cancel as cancelling
+from headway.scheduler.change import queue_control
+from headway.scheduler.explain import results, status
+from headway.scheduler.submit import submit
 from headway.storage import events, job_lists, jobs, run_lists
 from headway.storage.job_lists import JobFilter
 from headway.storage.slices import Slice
@@ -173,7 +175,7 @@ def list_jobs(call: Call[Nothing, JobQuery]) -> Page[Job]:
 
     def work(tx: Transaction) -> Slice[Job]:
         rows = job_lists.rows(tx, wanted, limit + 1)
-        return explain.page(call.scheduler, tx, rows, limit)
+        return status.page(call.scheduler, tx, rows, limit)
 
     page = paging.page_of(call.scheduler.store.read(work), lambda job: job.number)
     if not wanted.statuses:
@@ -208,7 +210,7 @@ def get_job(call: Call[Nothing, Nothing]) -> Job:
 
     def work(tx: Transaction) -> Job:
         access.check_own(tx, call.principal, call.path["id"])
-        return explain.view(call.scheduler, tx, call.path["id"])
+        return status.view(call.scheduler, tx, call.path["id"])
 
     return call.scheduler.store.read(work)
 
@@ -220,10 +222,10 @@ def change_job(call: Call[JobPatch, Nothing]) -> Any:
     def work(tx: Transaction) -> Job:
         access.check_change(tx, call.principal, "change", [call.path["id"]])
         if call.if_match is not None:
-            now = explain.view(call.scheduler, tx, call.path["id"])
+            now = status.view(call.scheduler, tx, call.path["id"])
             versions.check(call.if_match, "job", now.number, now)
         number = queue_control.change(call.scheduler, tx, call.path["id"], call.body)
-        return explain.view(call.scheduler, tx, number)
+        return status.view(call.scheduler, tx, number)
 
     return call.change(work)
 
@@ -239,7 +241,7 @@ def cancel_job(call: Call[CancelBody, Nothing]) -> Any:
         number = cancelling.cancel(
             call.scheduler, tx, call.path["id"], reason=call.body.reason, force=call.body.force
         )
-        job = explain.view(call.scheduler, tx, number)
+        job = status.view(call.scheduler, tx, number)
         obstacle = cancelling.obstacle(call.scheduler, job) if call.body.force else None
         return job if obstacle is None else msgspec.structs.replace(job, wait_reason=obstacle)
 

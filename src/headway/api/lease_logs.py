@@ -15,7 +15,7 @@ from headway.api.leases import check_count, refused
 from headway.api.operation import Call, Nothing, operation
 from headway.domain import errors
 from headway.domain.tokens import Role
-from headway.scheduler import leases
+from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import log_files
 from headway.storage.transaction import Manner, Transaction

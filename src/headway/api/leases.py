@@ -27,8 +27,9 @@ from headway.domain.leases import Lease, check_beat, check_ttl
 from headway.domain.requests import check_number
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.tokens import Role
-from headway.scheduler import finish, leases
-from headway.scheduler.leases import Beat, BeatAnswer, Denied
+from headway.scheduler.finish import finish
+from headway.scheduler.lease import leases
+from headway.scheduler.lease.leases import Beat, BeatAnswer, Denied
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs
 from headway.storage.transaction import Manner, Transaction

@@ -15,7 +15,7 @@ import msgspec
 from headway.api import targets
 from headway.domain import versions
 from headway.domain.tokens import Principal, Role
-from headway.scheduler import audit
+from headway.scheduler.manage import audit
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.transaction import Manner, Transaction
 

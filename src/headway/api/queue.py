@@ -10,7 +10,8 @@ from headway.domain import errors, priorities
 from headway.domain.answers import QueueStatus, RewindReport
 from headway.domain.jobs import Job
 from headway.domain.tokens import Role
-from headway.scheduler import approvals, explain, queue_control, rewind
+from headway.scheduler.change import approvals, queue_control, rewind
+from headway.scheduler.explain import status
 from headway.storage.slices import Slice
 from headway.storage.transaction import Transaction
 
@@ -65,7 +66,7 @@ def move_job(call: Call[MoveBody, Nothing]) -> Any:
             after=body.after,
             queue_position=body.queue_position,
         )
-        return explain.view(call.scheduler, tx, number)
+        return status.view(call.scheduler, tx, number)
 
     return call.change(work)
 
@@ -83,7 +84,7 @@ def approve_job(call: Call[ReasonBody, Nothing]) -> Any:
             actor=call.principal.name,
             reason=call.body.reason,
         )
-        return explain.view(call.scheduler, tx, number)
+        return status.view(call.scheduler, tx, number)
 
     return call.change(work)
 
@@ -101,7 +102,7 @@ def reject_job(call: Call[ReasonBody, Nothing]) -> Any:
             actor=call.principal.name,
             reason=call.body.reason,
         )
-        return explain.view(call.scheduler, tx, number)
+        return status.view(call.scheduler, tx, number)
 
     return call.change(work)
 
@@ -130,7 +131,7 @@ def list_queue(call: Call[Nothing, Paging]) -> Page[Job]:
         rows = tx.rows(
             "queue_after", priority=priority, position=position, number=number, count=limit + 1
         )
-        return explain.page(call.scheduler, tx, rows, limit)
+        return status.page(call.scheduler, tx, rows, limit)
 
     return paging.page_of(call.scheduler.store.read(work), _key)
 
@@ -155,7 +156,7 @@ def _place(cursor: str | None) -> tuple[int, int, int]:
 @operation("GET", "/api/queue/status", Role.READ, answer=QueueStatus)
 def get_queue_status(call: Call[Nothing, Nothing]) -> QueueStatus:
     """Count what waiting jobs wait for, and list what is paused."""
-    return call.scheduler.store.read(lambda tx: explain.queue_status(call.scheduler, tx))
+    return call.scheduler.store.read(lambda tx: status.queue_status(call.scheduler, tx))
 
 
 @operation("POST", "/api/queue/pause", Role.ADMIN, body=PauseBody, answer=QueueStatus)
@@ -164,7 +165,7 @@ def pause_queue(call: Call[PauseBody, Nothing]) -> Any:
 
     def work(tx: Transaction) -> QueueStatus:
         queue_control.pause(call.scheduler, tx, call.body.queue, call.body.job_type)
-        return explain.queue_status(call.scheduler, tx)
+        return status.queue_status(call.scheduler, tx)
 
     return call.change(work)
 
@@ -175,7 +176,7 @@ def resume_queue(call: Call[PauseBody, Nothing]) -> Any:
 
     def work(tx: Transaction) -> QueueStatus:
         queue_control.resume(call.scheduler, tx, call.body.queue, call.body.job_type)
-        return explain.queue_status(call.scheduler, tx)
+        return status.queue_status(call.scheduler, tx)
 
     return call.change(work)
 
@@ -189,7 +190,7 @@ def reorder_queue(call: Call[ReorderBody, Nothing]) -> Any:
     def work(tx: Transaction) -> Page[Job]:
         access.check_change(tx, call.principal, "move", call.body.order)
         numbers = queue_control.reorder(call.scheduler, tx, call.body.order)
-        first = explain.views(call.scheduler, tx, numbers[: paging.MOST])
+        first = status.views(call.scheduler, tx, numbers[: paging.MOST])
         return paging.page_of(Slice(first, len(numbers) > len(first)), _key)
 
     return call.change(work)

@@ -8,7 +8,7 @@ from headway.api import paging
 from headway.api.operation import Call, Nothing, Page, Paging, operation
 from headway.domain.reservations import Reservation
 from headway.domain.tokens import Role
-from headway.scheduler import direct
+from headway.scheduler.upkeep import direct
 
 
 class ReservationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,7 +10,8 @@ from headway.domain import errors
 from headway.domain.jobs import Job
 from headway.domain.runs import Run, RunStatus
 from headway.domain.tokens import Role
-from headway.scheduler import explain, retry
+from headway.scheduler.change import retry
+from headway.scheduler.explain import status
 from headway.storage import jobs, run_lists, runs
 from headway.storage.slices import Slice
 from headway.storage.transaction import Transaction
@@ -77,6 +78,6 @@ def retry_run(call: Call[RetryBody, Nothing]) -> Any:
         number = retry.retry_run(
             call.scheduler, tx, call.path["id"], call.body.priority, call.principal.role
         )
-        return explain.view(call.scheduler, tx, number)
+        return status.view(call.scheduler, tx, number)
 
     return call.change(work)

@@ -12,7 +12,9 @@ from headway.domain.jobs import Job
 from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
 from headway.domain.schedules import Schedule
 from headway.domain.tokens import Role
-from headway.scheduler import explain, schedules, trigger
+from headway.scheduler.explain import status
+from headway.scheduler.manage import schedules
+from headway.scheduler.upkeep import trigger
 from headway.storage import schedules as kept
 from headway.storage.transaction import Transaction
 
@@ -90,7 +92,7 @@ def trigger_schedule(call: Call[Nothing, Nothing]) -> Any:
     def work(tx: Transaction) -> Job:
         role = call.principal.role
         number = trigger.trigger_now(call.scheduler, tx, call.path["id"], role)
-        return explain.view(call.scheduler, tx, number)
+        return status.view(call.scheduler, tx, number)
 
     return call.change(work)
 

@@ -10,7 +10,8 @@ from headway.domain import versions
 from headway.domain.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.templates import Template, TemplateStatus
 from headway.domain.tokens import Role
-from headway.scheduler import command_rule, templates
+from headway.scheduler import command_permission
+from headway.scheduler.manage import templates
 from headway.storage import templates as kept
 from headway.storage.transaction import Transaction
 
@@ -28,7 +29,7 @@ class TemplateQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 )
 def create_template(call: Call[TemplateRequest, Nothing]) -> Any:
     """Create a template; its name must be unused."""
-    command_rule.check_template(call.principal.role, call.body.job_type)
+    command_permission.check_template(call.principal.role, call.body.job_type)
     by_admin = call.principal.may(Role.ADMIN)
     return call.change(
         lambda tx: templates.create(call.scheduler, tx, call.body, by_admin=by_admin)
@@ -61,7 +62,7 @@ def change_template(call: Call[TemplatePatch, Nothing]) -> Any:
         template = templates.get(tx, call.path["id"])
         versions.check(call.if_match, "template", template.name, template)
         role = call.principal.role
-        command_rule.check_template(role, template.job_type, call.body.job_type)
+        command_permission.check_template(role, template.job_type, call.body.job_type)
         by_admin = call.principal.may(Role.ADMIN)
         return templates.change(call.scheduler, tx, call.path["id"], call.body, by_admin=by_admin)
 
@@ -75,7 +76,7 @@ def archive_template(call: Call[Nothing, Nothing]) -> Any:
     def work(tx: Transaction) -> Template:
         template = templates.get(tx, call.path["id"])
         versions.check(call.if_match, "template", template.name, template)
-        command_rule.check_template(call.principal.role, template.job_type)
+        command_permission.check_template(call.principal.role, template.job_type)
         return templates.archive(tx, call.path["id"])
 
     return call.change(work)

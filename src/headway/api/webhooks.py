@@ -8,7 +8,7 @@ from headway.api import filters, paging
 from headway.api.operation import Call, Nothing, Page, Paging, operation
 from headway.domain.tokens import Role
 from headway.domain.webhooks import Delivery, DeliveryStatus, Webhook
-from headway.scheduler import webhooks
+from headway.scheduler.manage import webhooks
 from headway.storage import webhooks as kept
 
 

@@ -8,14 +8,15 @@ from headway.api.operation import Call, Nothing, Page, operation
 from headway.domain import errors
 from headway.domain.tokens import Role
 from headway.domain.workers import Worker
-from headway.scheduler import claims, explain
+from headway.scheduler.claim import claims
+from headway.scheduler.explain import status
 from headway.storage.transaction import Transaction
 
 
 @operation("GET", "/api/workers", Role.READ, answer=Page[Worker])
 def list_workers(call: Call[Nothing, Nothing]) -> Page[Worker]:
     """List known workers and the jobs that they hold."""
-    found = call.scheduler.store.read(lambda tx: explain.known_workers(call.scheduler, tx))
+    found = call.scheduler.store.read(lambda tx: status.known_workers(call.scheduler, tx))
     return Page(items=found)
 
 
@@ -53,7 +54,7 @@ def leave(call: Call[Nothing, Nothing]) -> Any:
 
 def _known(call: Call[Any, Nothing], tx: Transaction) -> Worker:
     worker_id = call.path["id"]
-    known = explain.known_workers(call.scheduler, tx)
+    known = status.known_workers(call.scheduler, tx)
     found = next((one for one in known if one.worker_id == worker_id), None)
     if found is None:
         raise errors.NotFound("worker", worker_id)

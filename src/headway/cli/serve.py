@@ -17,7 +17,7 @@ from headway.domain.tokens import Role
 from headway.http import server as http_server
 from headway.http.security import LOOPBACK
 from headway.http.server import Server
-from headway.scheduler import limit_control
+from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
@@ -52,7 +52,7 @@ def serve(settings: Settings, *, json: bool = False) -> None:
             _refuse_open_door(settings, scheduler)
             _warn_of_plain_http(settings)
             admin_token.ensure(settings.data_dir, scheduler)
-            store.write(lambda tx: limit_control.set_sizes(scheduler, tx, settings.limits))
+            store.write(lambda tx: limits.set_sizes(scheduler, tx, settings.limits))
             _serve(settings, scheduler, listening, app.prepares if app else {}, json)
     finally:
         store.close()

@@ -14,7 +14,7 @@ from headway.api.operation import Answered, Operation
 from headway.client.calls import Call
 from headway.domain import errors
 from headway.domain.tokens import Principal, Role
-from headway.scheduler import outputs
+from headway.scheduler.explain import log_places
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import log_files, runs
 
@@ -100,7 +100,7 @@ class LocalTransport:
 
     def _log(self, run_id: str, stream: str, follow: bool, tail: int | None) -> Iterator[bytes]:
         """A run's output; an empty piece when there is no more of it for now."""
-        self.scheduler.store.read(lambda tx: outputs.check_here(self.scheduler, tx, run_id))
+        self.scheduler.store.read(lambda tx: log_places.check_here(self.scheduler, tx, run_id))
         path = log_files.path(self.scheduler.data / log_files.folder(run_id), stream)
         offset = 0
         if tail is not None:

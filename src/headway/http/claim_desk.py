@@ -20,8 +20,9 @@ from headway.domain.jobs import Lane
 from headway.domain.tokens import Principal
 from headway.domain.workers import Abilities
 from headway.http.open_requests import Ended
-from headway.scheduler import claims, finish
-from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler.claim import claims
+from headway.scheduler.claim.dispatch import ClaimRequest
+from headway.scheduler.finish import finish
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records, tokens, workers
 from headway.storage.awaiting import awaiting

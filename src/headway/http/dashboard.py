@@ -13,7 +13,7 @@ from headway.domain.answers import DashboardCode
 from headway.domain.tokens import Principal, Role, Token
 from headway.http.exchange import Exchange
 from headway.http.refused_logins import RefusedLogins
-from headway.scheduler import audit, tokens
+from headway.scheduler.manage import audit, tokens
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.awaiting import awaiting
 from headway.storage.transaction import Transaction

@@ -18,8 +18,9 @@ from headway.domain.requests import DirectBody
 from headway.domain.reservations import EXPIRES_AFTER_S
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.tokens import Principal
-from headway.scheduler import audit, direct
+from headway.scheduler.manage import audit
 from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import direct
 from headway.storage.awaiting import awaiting
 from headway.storage.transaction import Transaction
 from headway.worker.context import JobContext, Work

@@ -10,7 +10,7 @@ from prometheus_client.core import (
     Metric,
 )
 
-from headway.scheduler import lane_gates
+from headway.scheduler.admit import lane_gates
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits
 from headway.storage.transaction import Transaction

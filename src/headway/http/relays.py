@@ -11,7 +11,7 @@ import httpx
 
 from headway.client.over_http import problem
 from headway.http.exchange import Exchange
-from headway.scheduler.outputs import Elsewhere, Server
+from headway.scheduler.explain.log_places import Elsewhere, Server
 from headway.worker import process_groups
 
 ASKED = "headway-data-id"

@@ -10,7 +10,7 @@ from headway.domain.tokens import Principal, digest
 from headway.http.exchange import Exchange
 from headway.http.refused_logins import RefusedLogins
 from headway.http.token_uses import TokenUses
-from headway.scheduler import tokens
+from headway.scheduler.manage import tokens
 from headway.scheduler.scheduler import Scheduler
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

@@ -17,11 +17,11 @@ from headway.http import connections
 from headway.http.application import Application, ServerState
 from headway.http.connections import Connection, Connections
 from headway.http.dashboard import Codes
-from headway.scheduler import recovery
-from headway.scheduler.deliver import Courier
-from headway.scheduler.recovery import Recovered
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.timekeeper import Timekeeper
+from headway.scheduler.upkeep import recovery
+from headway.scheduler.upkeep.courier import Courier
+from headway.scheduler.upkeep.recovery import Recovered
+from headway.scheduler.upkeep.timekeeper import Timekeeper
 from headway.worker.loop import Worker
 
 READ_WITHIN_S = 30.0

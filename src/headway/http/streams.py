@@ -15,8 +15,8 @@ from headway.domain.events import Event
 from headway.http.exchange import TEXT, Exchange
 from headway.http.open_requests import Ended
 from headway.http.relays import ASKED, Relay
-from headway.scheduler import outputs
-from headway.scheduler.outputs import Elsewhere
+from headway.scheduler.explain import log_places
+from headway.scheduler.explain.log_places import Elsewhere
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import events, jobs, log_files, runs
 from headway.storage.events import Follower
@@ -97,7 +97,7 @@ class Streams:
         find = _run_id if kind == "job-runs" else _run_id_of_job
         run_id = await self._read(lambda tx: find(tx, name))
         follow, tail = _read_query(exchange.query())
-        found = await self._read(lambda tx: outputs.elsewhere(self._scheduler, tx, run_id))
+        found = await self._read(lambda tx: log_places.elsewhere(self._scheduler, tx, run_id))
         if found is not None:
             return await self._hand_on(exchange, ended, found, stream)
         path = log_files.path(self._scheduler.data / log_files.folder(run_id), stream)

@@ -15,7 +15,7 @@ from headway.domain.limits import ConcurrencyPolicy, StandardPolicy
 from headway.domain.secrets import SECRET_PARAMS
 from headway.scheduler.observations import Observations
 from headway.scheduler.threads import LiveThreads
-from headway.scheduler.waiting import WaitingCounts
+from headway.scheduler.waiting_counts import WaitingCounts
 from headway.storage.log_parts import OutputBound
 from headway.storage.store import Clock, Store
 from headway.workspace import Workspace

@@ -13,10 +13,12 @@ from headway.client.client import Client
 from headway.client.transport import LocalTransport
 from headway.domain.runs import Outcome
 from headway.domain.workers import Abilities, served_types
-from headway.scheduler import dispatch, finish, timekeeper
-from headway.scheduler.dispatch import ClaimRequest
+from headway.scheduler.claim import dispatch
+from headway.scheduler.claim.dispatch import ClaimRequest
+from headway.scheduler.claim.start import Started
+from headway.scheduler.finish import finish
 from headway.scheduler.scheduler import Rules, Scheduler
-from headway.scheduler.start import Started
+from headway.scheduler.upkeep import timekeeper
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Store
 from headway.testing.clock import MovableClock

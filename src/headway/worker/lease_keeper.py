@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from headway.domain import errors
 from headway.domain.leases import HEARTBEATS_PER_TTL
-from headway.scheduler.leases import Beat, BeatAnswer
+from headway.scheduler.lease.leases import Beat, BeatAnswer
 from headway.worker.context import JobContext, Progress
 from headway.worker.executors.interface import Running
 from headway.worker.transport import Transport

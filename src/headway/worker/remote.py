@@ -31,8 +31,8 @@ from headway.client.calls import step
 from headway.client.over_http import problem, server_url, unreachable
 from headway.domain import errors
 from headway.domain.runs import Outcome
-from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
-from headway.scheduler.start import Started
+from headway.scheduler.claim.start import Started
+from headway.scheduler.lease.leases import Beat, BeatAnswer, Denied, Granted
 from headway.worker.transport import Ended, Refusal, Registration, Taken
 
 POLL_S = 20.0

@@ -12,11 +12,14 @@ import msgspec
 from headway.domain import errors
 from headway.domain.runs import Outcome
 from headway.domain.workers import Abilities, DataHome
-from headway.scheduler import cancel, claims, finish, leases, presence
-from headway.scheduler.dispatch import ClaimRequest
-from headway.scheduler.leases import Beat, BeatAnswer, Denied, Granted
+from headway.scheduler.change import cancel
+from headway.scheduler.claim import claims, registration
+from headway.scheduler.claim.dispatch import ClaimRequest
+from headway.scheduler.claim.start import Started
+from headway.scheduler.finish import finish
+from headway.scheduler.lease import leases
+from headway.scheduler.lease.leases import Beat, BeatAnswer, Denied, Granted
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.start import Started
 from headway.storage.transaction import READY, SAFETY_POLL_S, Manner, Transaction
 
 
@@ -132,7 +135,7 @@ class LocalTransport:
 
     def _see(self, tx: Transaction) -> None:
         me = self._me
-        presence.see(
+        registration.see(
             self._scheduler,
             tx,
             worker_id=me.worker_id,

@@ -32,19 +32,20 @@ def collect(session: "Session", older_than: str, *, dry_run: bool) -> None:
     from headway.cli.bar import Bar
     from headway.client.transport import local_principal
     from headway.domain import durations, errors
-    from headway.scheduler import audit, collect_garbage
+    from headway.scheduler.manage import audit
+    from headway.scheduler.upkeep import retention
 
     seconds = durations.parse(older_than)
     if seconds < 1:
         raise errors.InvalidRequest("--older-than", f"{older_than} is less than 1s")
     scheduler = session.open_scheduler()
     if dry_run:
-        would = collect_garbage.count(scheduler, seconds)
+        would = retention.count(scheduler, seconds)
         text = f"Would remove {would.jobs} jobs and {would.runs} runs from more than"
         session.show(would, lambda: session.screen.line(f"{text} {older_than} ago"))
         return
     with Bar("gc") as bar:
-        done = collect_garbage.collect(
+        done = retention.collect(
             scheduler, seconds, lambda jobs: bar.count(jobs, what="jobs removed")
         )
     what = f"{done.jobs} jobs older than {older_than}"
@@ -104,7 +105,7 @@ def _is_in_use(file: Path, database_url: str) -> bool:
 def verify(session: "Session") -> None:
     """Check that the database is intact and consistent."""
     from headway.domain import errors
-    from headway.scheduler import verify as verifying
+    from headway.scheduler.upkeep import verify as verifying
 
     found = verifying.examine(session.open_scheduler())
     problems = [*found.damage, *found.broken]

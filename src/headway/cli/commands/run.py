@@ -107,8 +107,8 @@ def _worker(session: "Session", number: int) -> Iterator[None]:
 
     from headway import worker_wiring
     from headway.client.transport import LocalTransport as ClientTransport
-    from headway.scheduler import recovery
-    from headway.scheduler.timekeeper import Timekeeper
+    from headway.scheduler.upkeep import recovery
+    from headway.scheduler.upkeep.timekeeper import Timekeeper
     from headway.worker.loop import Worker
     from headway.worker.transport import LocalTransport
 

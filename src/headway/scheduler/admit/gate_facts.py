@@ -1,0 +1,207 @@
+"""What the gates look at, gathered for many jobs at once."""
+
+import contextlib
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+
+from headway.domain import artifacts, errors
+from headway.domain.gates.after import Predecessor
+from headway.domain.gates.artifacts import Need, Producer
+from headway.domain.jobs import Policy
+from headway.domain.states import ACTIVE, SUCCEEDED
+from headway.scheduler.admit.lock_facts import LockFacts
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import jobs, records
+from headway.storage.jobs import ChainEnd
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Row, Transaction
+
+HEAD = "head:"
+
+
+class Facts:
+    """What the gates may ask about some jobs. Files and branches are looked at once each."""
+
+    def __init__(self, scheduler: Scheduler, tx: Transaction, *, whole_lines: bool = False) -> None:
+        self.now: datetime = tx.now
+        self._scheduler = scheduler
+        self._tx = tx
+        self._dependencies: dict[int, list[Row]] = {}
+        self._ends: dict[int, ChainEnd] = {}
+        self._makers: dict[int, ChainEnd] = {}
+        self._producers: dict[str, dict[int, Row]] = {}
+        self._markers: set[str] = set()
+        self._present: dict[str, bool] = {}
+        self._heads: dict[str, str | None] = {}
+        self.locks = LockFacts(tx, whole_lines=whole_lines)
+
+    def load(self, waiting: Sequence[JobRecord], *, everything: bool = False) -> None:
+        """Read what these jobs need; met dependencies only when everything is wanted."""
+        self._load_dependencies([one for one in waiting if one.open_deps or everything], everything)
+        gated = [one for one in waiting if one.gated]
+        self._load_artifacts({need for one in gated for need in one.terms.needs})
+        self.locks.load([lock for one in gated for lock in one.terms.locks])
+
+    def predecessors(self, record: JobRecord) -> list[Predecessor]:
+        """The dependencies that are not met, or all of them if all were loaded."""
+        rows = self._dependencies.get(record.number)
+        if not rows:
+            return []
+        found = []
+        named = {one.number: one.job for one in reversed(record.terms.after)}
+        for row in rows:
+            end = self._ends.get(row["chain"])
+            found.append(
+                Predecessor(
+                    job=named[row["chain"]],
+                    policy=Policy(row["policy"]),
+                    status=end.status if end else None,
+                    detail=end.detail if end else None,
+                )
+            )
+        return found
+
+    def needs(self, record: JobRecord) -> list[Need]:
+        """The needed artifacts in order, with who makes them."""
+        return [
+            Need(
+                artifact=name,
+                present=self.is_present(name),
+                producers=tuple(
+                    Producer(job=row["job_id"], status=self._makers[row["chain"]].status)
+                    for row in self._producers_for(record, name)
+                ),
+            )
+            for name in record.terms.needs
+        ]
+
+    def waits_for(self, record: JobRecord) -> dict[str, set[int]]:
+        """What the job waits for, and which active jobs bring it about: one of them is enough."""
+        found = {}
+        for row in self._dependencies.get(record.number, ()):
+            end = self._ends.get(row["chain"])
+            found[str(row["chain"])] = {end.number} if end and end.status in ACTIVE else set()
+        for name in record.terms.needs:
+            links = (self._makers[row["chain"]] for row in self._producers_for(record, name))
+            found[name] = {link.number for link in links if link.status in ACTIVE}
+        return {what: makers for what, makers in found.items() if makers}
+
+    def _producers_for(self, record: JobRecord, name: str) -> list[Row]:
+        """One job for each chain that makes the artifact; nobody waits for itself."""
+        makers = self._producers.get(name, {})
+        return [row for chain, row in makers.items() if chain != record.chain]
+
+    def is_present(self, name: str) -> bool:
+        """Whether an artifact is there, in the workspace or by the database's word."""
+        if name not in self._present:
+            probe = _probe(self._scheduler, name)
+            self._present[name] = (
+                name in self._markers
+                or self._succeeded(name)
+                or self._scheduler.workspace.has(probe)
+            )
+        return self._present[name]
+
+    def is_there(self, what: str) -> bool:
+        """Whether this is an artifact, which is there, and not a chain that goes on."""
+        return what in self._producers and self.is_present(what)
+
+    def head(self, record: JobRecord) -> str | None:
+        """Where the branch is that the job is pinned to."""
+        pin = record.terms.pinned_head
+        if pin is None:
+            return None
+        if pin.branch not in self._heads:
+            self._heads[pin.branch] = self._scheduler.workspace.head(pin.branch)
+        return self._heads[pin.branch]
+
+    def head_matches(self, record: JobRecord) -> bool:
+        """Whether the branch is at the commit the job is pinned to."""
+        pin = record.terms.pinned_head
+        return pin is None or self._scheduler.workspace.head_matches(pin.branch, pin.commit)
+
+    def watched(self, record: JobRecord) -> list[str]:
+        """What must be looked at again and again for this job, because it cannot notify."""
+        pin = record.terms.pinned_head
+        files = [
+            name
+            for name in record.terms.needs
+            if not self.is_present(name) and _is_outside(self._scheduler, name)
+        ]
+        if pin is None or self.head_matches(record):
+            return files
+        return [*files, f"{HEAD}{pin.branch}:{pin.commit}"]
+
+    def _succeeded(self, name: str) -> bool:
+        chains = {row["chain"] for row in self._named_jobs(name)}
+        links = jobs.deciding_links(self._tx, chains).values()
+        return any(link.status is SUCCEEDED for link in links)
+
+    def _load_dependencies(self, waiting: Sequence[JobRecord], everything: bool) -> None:
+        if not waiting:
+            return
+        numbers = records.listed(one.number for one in waiting)
+        for row in self._tx.rows("dependencies_of", numbers=numbers):
+            if everything or not row["met"]:
+                self._dependencies.setdefault(row["job_number"], []).append(row)
+        self._load_ends(row["chain"] for rows in self._dependencies.values() for row in rows)
+
+    def _load_artifacts(self, wanted: Collection[str]) -> None:
+        names = set(wanted) - self._producers.keys()
+        if not names:
+            return
+        listed = records.listed(names)
+        self._markers |= {
+            row["artifact"] for row in self._tx.rows("present_markers", artifacts=listed)
+        }
+        rows = [*self._tx.rows("producers", artifacts=listed)]
+        for name in names:
+            self._producers[name] = {}
+            rows += self._named_jobs(name)
+        for row in rows:
+            if row["chain"] > 0:  # or else it is history: a rewind took it from its chain
+                self._producers[row["artifact"]].setdefault(row["chain"], row)
+        chains = {chain for name in names for chain in self._producers[name]}
+        self._makers.update(jobs.producing_links(self._tx, chains - self._makers.keys()))
+
+    def _named_jobs(self, name: str) -> list[Row]:
+        """The jobs that an artifact names: their success is the artifact."""
+        found = []
+        for one in _probe(self._scheduler, name):
+            if isinstance(one, artifacts.JobSucceeded):
+                with contextlib.suppress(errors.NotFound):
+                    found.append(jobs.read_one(self._tx, one.job))
+        return [
+            {"artifact": name, "number": job.number, "job_id": job.job_id, "chain": abs(job.chain)}
+            for job in found
+        ]
+
+    def _load_ends(self, chains: Iterable[int]) -> None:
+        self._ends.update(jobs.deciding_links(self._tx, set(chains) - self._ends.keys()))
+
+
+def gather(
+    scheduler: Scheduler,
+    tx: Transaction,
+    waiting: Sequence[JobRecord],
+    *,
+    whole_lines: bool = False,
+) -> Facts:
+    """The facts about some jobs; to name all that stand ahead takes the whole lines for locks."""
+    facts = Facts(scheduler, tx, whole_lines=whole_lines)
+    facts.load(waiting)
+    return facts
+
+
+def _is_outside(scheduler: Scheduler, name: str) -> bool:
+    """Whether an artifact lies outside the database."""
+    inside = (artifacts.JobSucceeded, artifacts.Marker)
+    return any(not isinstance(one, inside) for one in _probe(scheduler, name))
+
+
+def _probe(scheduler: Scheduler, name: str) -> artifacts.Probe:
+    """How to look for an artifact; one whose plug-in is gone is nowhere, and stops nobody else."""
+    try:
+        return artifacts.parse(name, scheduler.kinds).probe
+    except errors.InvalidArtifact:
+        return ()

@@ -1,0 +1,160 @@
+"""What the locks gate looks at: who holds locks, and who stands in their lines."""
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from headway.domain import moments
+from headway.domain.gates import locks, pause
+from headway.domain.gates.locks import Holder
+from headway.domain.jobs import Lock, Mode
+from headway.scheduler.admit.lock_queues import Standing
+from headway.storage import jobs, limits, records
+from headway.storage.records import Head
+from headway.storage.transaction import Transaction
+
+MOST_IN_LINE = 200
+"""So many jobs of a lane in the line for a lock are checked to find one that waits."""
+
+MOST_NAMED = 1000
+"""So many jobs that want a lock alone are named."""
+
+
+class _Exclusive(NamedTuple):
+    """A job in the line for a lock that wants it alone, and all the locks it wants."""
+
+    order: tuple[int, int, int]
+    holder: Holder
+    locks: tuple[Lock, ...]
+    standing: Standing = Standing.WAITS
+    denied: bool = False
+
+    @property
+    def number(self) -> int:
+        """The number of the job."""
+        return self.order[2]
+
+
+class LockFacts:
+    """Holders and lines of some locks; to name all that stand ahead takes the whole lines."""
+
+    def __init__(self, tx: Transaction, *, whole_lines: bool) -> None:
+        self._tx = tx
+        self._whole_lines = whole_lines
+        self._locks_read: set[str] = set()
+        self._holders: dict[str, list[Holder]] = {}
+        self._lines_read: set[str] = set()
+        self._exclusives: dict[str, list[_Exclusive]] = {}
+
+    def load(self, wanted: Collection[Lock]) -> None:
+        """Read what decides about these locks."""
+        self._load_holders({lock.key for lock in wanted})
+        shared = {lock.key for lock in wanted if lock.mode is Mode.SHARED}
+        while shared := shared - self._lines_read:
+            shared = self._load_lines(shared)
+
+    def holders(self, record: Head) -> list[Holder]:
+        """Who holds the locks that the job wants."""
+        return [one for lock in record.terms.locks for one in self._holders.get(lock.key, ())]
+
+    def ahead(self, record: Head) -> list[Holder]:
+        """Those that wait to hold one of the job's locks alone and stand before it in the queue."""
+        return [
+            one.holder
+            for lock in record.terms.locks
+            for one in self._exclusives_before(lock.key, record.order)
+        ]
+
+    def _exclusives_before(self, key: str, order: tuple[int, int, int]) -> Iterator[_Exclusive]:
+        """Those before a place that wait for any of their locks, and want this one alone."""
+        for one in sorted(self._exclusives.get(key, ()), key=lambda one: one.order):
+            if one.order < order and self._waits(one):
+                yield one
+
+    def ready_that_wait(self, record: Head) -> set[int]:
+        """Jobs that keep this one waiting and wait themselves, although nobody has seen it yet."""
+        shared = [lock.key for lock in record.terms.locks if lock.mode is Mode.SHARED]
+        before = (one for key in shared for one in self._exclusives_before(key, record.order))
+        return {one.number for one in before if one.standing is Standing.READY}
+
+    def _waits(self, one: _Exclusive) -> bool:
+        """Whether a held lock keeps a job waiting, or one that waits itself and stands ahead.
+
+        A claimed job waits for its other locks only once it was denied its lease for them.
+        """
+        if one.standing is Standing.CLAIMED:
+            return one.denied or bool(self._holders.get(one.holder.key))
+        held = [holder for lock in one.locks for holder in self._holders.get(lock.key, ())]
+        return locks.check(one.locks, held) is not None or any(
+            next(self._exclusives_before(lock.key, one.order), None) is not None
+            for lock in one.locks
+            if lock.mode is Mode.SHARED
+        )
+
+    def hold(self, record: Head) -> None:
+        """The job takes its locks, for those that are looked at after it."""
+        for lock in record.terms.locks:
+            holder = Holder(key=lock.key, mode=lock.mode, job=record.job_id, since=self._tx.now)
+            self._holders.setdefault(lock.key, []).append(holder)
+
+    def line_up(self, record: Head) -> None:
+        """The job waits for its locks: shared ones behind it must not overtake it."""
+        for lock in record.terms.locks:
+            if lock.mode is Mode.EXCLUSIVE:
+                holder = Holder(key=lock.key, mode=Mode.EXCLUSIVE, job=record.job_id)
+                self._stand(_Exclusive(record.order, holder, record.terms.locks))
+
+    def _stand(self, one: _Exclusive) -> None:
+        line = self._exclusives.setdefault(one.holder.key, [])
+        if all(other.number != one.number for other in line):
+            line.append(one)
+
+    def _load_holders(self, wanted: Collection[str]) -> None:
+        keys = set(wanted) - self._locks_read
+        if not keys:
+            return
+        self._locks_read |= keys
+        listed = records.listed(keys)
+        for row in self._tx.rows("holders", keys=listed):
+            holder = Holder(
+                key=row["key"],
+                mode=Mode(row["mode"]),
+                job=row["job_id"],
+                since=moments.from_millis(row["since"]),
+            )
+            self._holders.setdefault(row["key"], []).append(holder)
+
+    def _load_lines(self, keys: Collection[str]) -> set[str]:
+        """Read who wants these locks alone; returns the locks that those share with others.
+
+        One that is paused keeps nobody waiting.
+        """
+        self._lines_read |= set(keys)
+        listed = records.listed(keys)
+        if self._whole_lines:
+            rows = self._tx.rows("exclusives_in_line", keys=listed, most=MOST_NAMED)
+        else:
+            rows = self._tx.rows("first_exclusives", keys=listed, most=MOST_IN_LINE)
+        if not rows:
+            return set()
+        wanted: dict[int, list[Lock]] = {}
+        numbers = records.listed({row["job_number"] for row in rows})
+        for row in self._tx.rows("locks_in_line", numbers=numbers):
+            lock = Lock(key=row["key"], mode=Mode(row["mode"]))
+            wanted.setdefault(row["job_number"], []).append(lock)
+        every = [lock for some in wanted.values() for lock in some]
+        self._load_holders({lock.key for lock in every})
+        pauses = limits.pauses(self._tx)
+        lanes = jobs.lanes(self._tx, {row["lane_id"] for row in rows}) if pauses else {}
+        for row in rows:
+            if pauses and pause.check(lanes[row["lane_id"]], pauses, None) is not None:
+                continue
+            self._stand(
+                _Exclusive(
+                    (-row["priority"], row["position"], row["job_number"]),
+                    Holder(key=row["key"], mode=Mode.EXCLUSIVE, job=row["job_id"]),
+                    tuple(wanted[row["job_number"]]),
+                    Standing(row["standing"]),
+                    denied=row["wait_kind"] == "locks",
+                )
+            )
+        return {lock.key for lock in every if lock.mode is Mode.SHARED}

@@ -1,0 +1,1 @@
+"""Change: what people do to a job or the queue by hand."""

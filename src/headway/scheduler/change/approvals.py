@@ -1,0 +1,58 @@
+"""A person's word on a job that waits for it."""
+
+from headway.domain import errors, events, requests, states
+from headway.domain.jobs import Approval, WaitReason
+from headway.scheduler.finish import consequences
+from headway.scheduler.finish.ends import Ended
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import jobs
+from headway.storage.events import Chronicle
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Transaction
+
+
+def approve(
+    scheduler: Scheduler,
+    tx: Transaction,
+    reference: str | int,
+    *,
+    actor: str,
+    reason: str | None = None,
+) -> int:
+    """A person agrees: the gate is open; answers the job's number."""
+    requests.check_reason(reason)
+    record = _pending(tx, reference)
+    tx.do("set_approval", number=record.number, approval=Approval.APPROVED)
+    chronicle = Chronicle(tx)
+    chronicle.add(events.APPROVED, record.number, {"actor": actor, "reason": reason})
+    consequences.settle(scheduler, tx, chronicle, admit=[record.number])
+    chronicle.write()
+    return record.number
+
+
+def reject(
+    scheduler: Scheduler,
+    tx: Transaction,
+    reference: str | int,
+    *,
+    actor: str,
+    reason: str | None = None,
+) -> int:
+    """A person refuses: the job ends there and then; answers its number."""
+    requests.check_reason(reason)
+    record = _pending(tx, reference)
+    tx.do("set_approval", number=record.number, approval=Approval.REJECTED)
+    chronicle = Chronicle(tx)
+    chronicle.add(events.REJECTED, record.number, {"actor": actor, "reason": reason})
+    why = WaitReason(kind="approval", detail=reason or f"rejected by {actor}")
+    ended = Ended(record=record, status=states.BLOCKED_BY_APPROVAL, reason=why, retry=False)
+    consequences.settle(scheduler, tx, chronicle, ended=[ended])
+    chronicle.write()
+    return record.number
+
+
+def _pending(tx: Transaction, reference: str | int) -> JobRecord:
+    record = jobs.read_one(tx, reference)
+    if record.approval is not Approval.PENDING or record.status not in states.WAITING:
+        raise errors.NotAwaitingApproval(record.job_id, record.status)
+    return record

@@ -1,0 +1,292 @@
+"""The queue by hand: change a job that waits, move it, pause and resume."""
+
+import itertools
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import msgspec
+
+from headway.domain import errors, events, moments, priorities, requests, states
+from headway.domain.jobs import POSITION_GAP
+from headway.domain.requests import JobPatch
+from headway.scheduler.admit import lane_waits, lock_queues
+from headway.scheduler.finish import consequences
+from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.submit import params
+from headway.storage import jobs, records
+from headway.storage.events import Chronicle
+from headway.storage.records import JobRecord
+from headway.storage.transaction import READY, Transaction
+
+FURTHEST_POSITION = 10**15
+
+
+def change(scheduler: Scheduler, tx: Transaction, reference: str | int, patch: JobPatch) -> int:
+    """Change a job that no worker has taken; answers its number."""
+    record = _waiting(tx, reference)
+    fields = [name for name, value in msgspec.structs.asdict(patch).items() if value is not _UNSET]
+    if not fields:
+        raise errors.InvalidRequest(
+            "", "nothing to change: give params, priority, position or scheduled_for"
+        )
+    changed = _changed(scheduler, tx, record, patch)
+    if record.is_ready:
+        lane_waits.note(scheduler, tx)  # it may stop being ready
+    tx.do("change_job", **changed)
+    if changed["payload_id"] != record.payload_id:
+        _drop_payload(tx, record)
+    chronicle = Chronicle(tx)
+    chronicle.add(events.CHANGED, record.number, {"fields": fields})
+    _admit_again(scheduler, tx, chronicle, [record])
+    chronicle.write()
+    return record.number
+
+
+_UNSET = msgspec.UNSET
+
+
+def _changed(
+    scheduler: Scheduler, tx: Transaction, record: JobRecord, patch: JobPatch
+) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        name: getattr(record, name)
+        for name in ("number", "payload_id", "priority", "position", "scheduled_for", "delayed")
+    }
+    if patch.params is not _UNSET:
+        row["payload_id"] = _new_payload(scheduler, tx, record, patch.params)
+    if patch.priority is not _UNSET:
+        row["priority"] = priorities.read(patch.priority)
+        if row["priority"] != record.priority:
+            row["position"] = jobs.allocate(tx, positions=1).position
+    if patch.position is not _UNSET:
+        if abs(patch.position) > FURTHEST_POSITION:
+            raise errors.InvalidRequest("position", f"{patch.position} is out of range")
+        row["position"] = patch.position
+        tx.put("raise_position", position=patch.position)
+    if patch.scheduled_for is not _UNSET:
+        requests.check_moment("scheduled_for", patch.scheduled_for)
+        row["scheduled_for"] = moments.maybe_to_millis(patch.scheduled_for)
+        row["delayed"] = 0
+    return row
+
+
+def _new_payload(
+    scheduler: Scheduler, tx: Transaction, record: JobRecord, wanted: dict[str, Any]
+) -> int:
+    lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
+    body = params.encode(scheduler, lane.job_type, wanted)
+    if body == "{}":
+        return 0
+    payload_id = jobs.allocate(tx, payloads=1).payload_id
+    tx.do("insert_payload", payload_id=payload_id, body=body)
+    return payload_id
+
+
+def _drop_payload(tx: Transaction, record: JobRecord) -> None:
+    """The old params go, unless a run or another link of the chain has them too."""
+    chain = abs(record.chain)
+    links = tx.rows("chain_members", chains=records.with_history([chain]))
+    ran = tx.rows("payloads_of_runs", numbers=records.listed(row["number"] for row in links))
+    if record.payload_id not in {row["payload_id"] for row in (*links, *ran)}:
+        tx.do("delete_payloads", payload_ids=records.listed([record.payload_id]))
+
+
+def _waiting(tx: Transaction, reference: str | int) -> JobRecord:
+    record = jobs.read_one(tx, reference)
+    if record.status not in states.WAITING:
+        raise errors.AlreadyClaimed(record.job_id, record.status)
+    return record
+
+
+def _admit_again(
+    scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, changed: Collection[JobRecord]
+) -> None:
+    """Look at the gates again; whoever stood behind these for a lock may be free to go."""
+    numbers = [record.number for record in changed]
+    consequences.settle(scheduler, tx, chronicle, admit=numbers, freed=lock_queues.keys_of(changed))
+
+
+def move(
+    scheduler: Scheduler,
+    tx: Transaction,
+    reference: str | int,
+    *,
+    before: str | int | None = None,
+    after: str | int | None = None,
+    queue_position: int | None = None,
+) -> int:
+    """Give a waiting job another place among those of its priority; answers its number."""
+    if [before, after, queue_position].count(None) != 2:
+        raise errors.InvalidRequest(
+            "before", "give exactly one of before, after and queue_position"
+        )
+    record = _waiting(tx, reference)
+    if queue_position is not None:
+        other, goes_before = _at_place(tx, record, queue_position)
+    else:
+        other = _neighbour(tx, record, before=before, after=after)
+        goes_before = before is not None
+    if other is None:
+        return record.number
+    if other.priority != record.priority:
+        raise errors.OtherBand(record.job_id, other.job_id)
+    tx.do("set_position", number=record.number, position=_between(tx, record, other, goes_before))
+    chronicle = Chronicle(tx)
+    chronicle.add(events.CHANGED, record.number, {"fields": ["position"]})
+    _admit_again(scheduler, tx, chronicle, [record])
+    chronicle.write()
+    return record.number
+
+
+def _neighbour(
+    tx: Transaction, record: JobRecord, *, before: str | int | None, after: str | int | None
+) -> JobRecord:
+    field, name = ("before", before) if before is not None else ("after", after)
+    try:
+        other = jobs.read_one(tx, str(name))
+    except errors.NotFound:
+        raise errors.UnknownReference(field, "job", name) from None
+    if other.number == record.number:
+        raise errors.InvalidRequest(field, "a job cannot go before or after itself")
+    if other.status not in states.WAITING:
+        raise errors.Conflict(f"job {other.job_id} is {other.status} and has no place in the queue")
+    return other
+
+
+def _at_place(tx: Transaction, record: JobRecord, place: int) -> tuple[JobRecord | None, bool]:
+    """The job to stand next to, and whether before it; none if there is nobody else."""
+    if place < 1:
+        raise errors.InvalidRequest("queue_position", "places are counted from 1")
+    others = sum(row["count"] for row in tx.rows("count_waiting")) - 1
+    place = min(place, others + 1)
+    following = _other_at(tx, record, place)
+    previous = _other_at(tx, record, place - 1)
+    above = previous is None or previous.priority > record.priority
+    below = following is None or following.priority < record.priority
+    if above and below:  # alone in its priority, and already there
+        return None, True
+    if previous and (following is None or following.priority != record.priority):
+        return previous, False
+    return following, True
+
+
+def _other_at(tx: Transaction, record: JobRecord, place: int) -> JobRecord | None:
+    if place < 1:
+        return None
+    rows = tx.rows("job_at_place", **{"except": record.number, "skip": place - 1})
+    return jobs.read(tx, [rows[0]["number"]])[0] if rows else None
+
+
+def _between(tx: Transaction, record: JobRecord, other: JobRecord, goes_before: bool) -> int:
+    """A free position next to the other job; the band is spaced anew when there is none."""
+    beyond = tx.row(
+        "neighbour_before" if goes_before else "neighbour_after",
+        priority=other.priority,
+        position=other.position,
+        number=other.number,
+        **{"except": record.number},
+    )
+    if beyond is None:
+        if goes_before:
+            return other.position - POSITION_GAP
+        return jobs.allocate(tx, positions=1).position  # the tail: new jobs come behind it
+    if abs(beyond["position"] - other.position) < 2:
+        space_out(tx, other.priority)
+        return _between(tx, record, jobs.read(tx, [other.number])[0], goes_before)
+    return (int(beyond["position"]) + other.position) // 2
+
+
+def space_out(tx: Transaction, priority: int) -> None:
+    """Put gaps between all waiting jobs of a priority again; their order stays."""
+    band = tx.rows("band", priority=priority)
+    first = jobs.allocate(tx, positions=len(band)).position
+    tx.many(
+        "set_position",
+        [
+            {"number": row["number"], "position": first + step * POSITION_GAP}
+            for step, row in enumerate(band)
+        ],
+    )
+    tx.do("place_lock_waiters", priority=priority)
+
+
+def reorder(scheduler: Scheduler, tx: Transaction, order: Sequence[str | int]) -> list[int]:
+    """Put waiting jobs into this order, in the places they have now; answers their numbers."""
+    wanted = [_ordered(tx, reference) for reference in order]
+    if not wanted:
+        raise errors.InvalidRequest("order", "name at least one job")
+    if len({record.number for record in wanted}) < len(wanted):
+        raise errors.InvalidRequest("order", "a job is named twice")
+    for one, following in itertools.pairwise(wanted):
+        if one.priority < following.priority:
+            raise errors.OtherBand(one.job_id, following.job_id)
+    for priority in dict.fromkeys(record.priority for record in wanted):
+        _reorder_band(tx, priority, [one for one in wanted if one.priority == priority])
+    chronicle = Chronicle(tx)
+    for record in wanted:
+        chronicle.add(events.CHANGED, record.number, {"fields": ["position"]})
+    _admit_again(scheduler, tx, chronicle, wanted)
+    chronicle.write()
+    return [record.number for record in wanted]
+
+
+def _ordered(tx: Transaction, reference: str | int) -> JobRecord:
+    try:
+        return _waiting(tx, reference)
+    except errors.NotFound:
+        raise errors.UnknownReference("order", "job", reference) from None
+
+
+def _reorder_band(tx: Transaction, priority: int, wanted: Sequence[JobRecord]) -> None:
+    numbers = [record.number for record in wanted]
+    places = sorted(record.position for record in wanted)
+    if len(set(places)) < len(places):
+        space_out(tx, priority)
+        places = sorted(record.position for record in jobs.read(tx, numbers))
+    tx.many(
+        "set_position",
+        [
+            {"number": number, "position": position}
+            for number, position in zip(numbers, places, strict=True)
+        ],
+    )
+
+
+def pause(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: str | None) -> None:
+    """Start nothing more: of everything, of a queue, of a job type. What runs goes on."""
+    _check_names(queue, job_type)
+    with lane_waits.kept(scheduler, tx):
+        paused = tx.do("put_pause", queue=queue or "", job_type=job_type or "", since=tx.now_ms)
+    if paused:
+        _tell(tx, events.PAUSED, queue, job_type)
+        # Whoever is paused keeps nobody waiting any more who stands behind it.
+        tx.wake(READY)
+        chronicle = Chronicle(tx)
+        freed = {row["key"] for row in tx.rows("locks_with_lines")}
+        consequences.settle(scheduler, tx, chronicle, freed=freed)
+        chronicle.write()
+
+
+def resume(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: str | None) -> None:
+    """Lift one pause, or every pause when none is named."""
+    _check_names(queue, job_type)
+    with lane_waits.kept(scheduler, tx):
+        lifted = (
+            tx.do("remove_pauses")
+            if queue is None and job_type is None
+            else tx.do("remove_pause", queue=queue or "", job_type=job_type or "")
+        )
+    if lifted:
+        _tell(tx, events.RESUMED, queue, job_type)
+        tx.wake(READY)
+
+
+def _check_names(queue: str | None, job_type: str | None) -> None:
+    requests.check_name("queue", queue)
+    requests.check_name("job_type", job_type)
+
+
+def _tell(tx: Transaction, kind: str, queue: str | None, job_type: str | None) -> None:
+    chronicle = Chronicle(tx)
+    chronicle.add(kind, None, {"queue": queue, "job_type": job_type})
+    chronicle.write()

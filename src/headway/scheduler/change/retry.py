@@ -1,0 +1,100 @@
+"""Trying a failed run again by hand: a new job, however many attempts there were.
+
+A chain has one active link. One that nobody has claimed yet makes way for the new one, so that the
+chain goes on without a moment in which it has ended.
+"""
+
+import msgspec
+
+from headway.domain import errors, events, priorities, states
+from headway.domain.jobs import WaitReason
+from headway.domain.runs import RunStatus
+from headway.domain.tokens import Role
+from headway.scheduler import command_permission
+from headway.scheduler.finish import consequences
+from headway.scheduler.finish.ends import Ended
+from headway.scheduler.finish.retries import retry_job
+from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.submit.insert import NewJob, insert
+from headway.storage import groups, jobs, records
+from headway.storage.events import Chronicle
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Row, Transaction
+
+RETRIED_BY_HAND = "retried by hand"
+
+
+def retry_run(
+    scheduler: Scheduler,
+    tx: Transaction,
+    run_id: str,
+    priority: int | str | None = None,
+    role: Role = Role.ADMIN,
+) -> int:
+    """A new link of the run's chain with the run's params; answers its number."""
+    run = _failed_run(tx, run_id)
+    failed = jobs.read(tx, [run["job_number"]])[0]
+    command_permission.check_restart(scheduler, tx, role, "retry", [failed])
+    last = _last_link(tx, failed)
+    _refuse_beside_another(tx, last)
+    job = retry_job(
+        scheduler,
+        tx,
+        last,
+        None,
+        priority=failed.priority if priority is None else priorities.read(priority),
+        payload_id=run["payload_id"],
+    )
+    job = msgspec.structs.replace(job, retry_of=failed.number)
+    chronicle = Chronicle(tx)
+    chronicle.add(events.RETRY_SCHEDULED, failed.number, {"run_id": run_id, "job_id": job.job_id})
+    if last.status in states.WAITING:
+        consequences.settle(scheduler, tx, chronicle, ended=[_replaced(last, job)])
+    else:
+        _go_on(scheduler, tx, chronicle, job)
+    chronicle.write()
+    return job.number
+
+
+def _failed_run(tx: Transaction, run_id: str) -> Row:
+    rows = tx.rows("run_views", run_ids=records.listed([run_id]), largest=0)
+    if not rows:
+        raise errors.NotFound("run", run_id)
+    if rows[0]["status"] != RunStatus.FAILED:
+        raise errors.RunNotFailed(run_id, rows[0]["status"] or "still going on")
+    return rows[0]
+
+
+def _last_link(tx: Transaction, failed: JobRecord) -> JobRecord:
+    chain = abs(failed.chain)  # negative once a rewind has made the job history
+    return jobs.read(tx, [jobs.chain_ends(tx, [chain])[chain].number])[0]
+
+
+def _replaced(waiting: JobRecord, job: NewJob) -> Ended:
+    """The end of a link that never started; the new one has its place in the count."""
+    return Ended(
+        record=waiting,
+        status=states.CANCELLED,
+        reason=WaitReason(kind="retry", detail=RETRIED_BY_HAND),
+        retry=False,
+        successor=msgspec.structs.replace(job, attempt=waiting.attempt),
+    )
+
+
+def _go_on(scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, job: NewJob) -> None:
+    """The chain had ended, and its group perhaps with it."""
+    if job.group_id is not None:
+        groups.reopen(tx, job.group_id)
+    consequences.settle(scheduler, tx, chronicle, admit=insert(tx, [job], chronicle).to_admit)
+
+
+def _refuse_beside_another(tx: Transaction, last: JobRecord) -> None:
+    """A chain has one link at work, and a unique key one active job."""
+    if last.status in states.CLAIMS or last.status is states.RUNNING:
+        raise errors.Conflict(f"job {last.job_id} is already retrying this; it is {last.status}")
+    if last.status in states.TERMINAL and last.unique_key is not None:
+        holder = jobs.active_by_unique_key(tx, [last.unique_key]).get(last.unique_key)
+        if holder is not None:
+            raise errors.Conflict(
+                f"job {holder} with the same unique key {last.unique_key!r} is active"
+            )

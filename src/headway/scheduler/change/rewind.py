@@ -1,0 +1,305 @@
+"""Rewind: a job and everything downstream of it start afresh, as a new generation."""
+
+import os
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from headway.domain import artifacts, errors, events, states
+from headway.domain.answers import RewindReport
+from headway.domain.gates import Closed, after
+from headway.domain.tokens import Role
+from headway.scheduler import command_permission
+from headway.scheduler.admit import lock_queues
+from headway.scheduler.change import rewind_set
+from headway.scheduler.change.rewind_set import RetrySet
+from headway.scheduler.finish import consequences
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import codec, jobs, records
+from headway.storage.events import Chronicle
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Transaction
+
+SENTINEL = "merge_sentinel:"
+PATCH = "ask_save_patch"
+REWOUND = "rewound"
+CLOCKS_DIFFER_MS = 1000
+"""By so much a file may seem older than it is: file systems keep time less finely."""
+
+
+def rewind(
+    scheduler: Scheduler,
+    tx: Transaction,
+    reference: str | int,
+    *,
+    force: bool = False,
+    role: Role = Role.ADMIN,
+) -> RewindReport:
+    """Start the job's chain and all that lies downstream afresh; what lies upstream stays."""
+    requested = jobs.read_one(tx, reference)
+    root = _root(tx, requested)
+    found = rewind_set.find(tx, root)
+    command_permission.check_restart(scheduler, tx, role, "rewind", found.everyone)
+    _refuse(scheduler, tx, root, found, force=force)
+    chronicle = Chronicle(tx)
+    _make_history(tx, chronicle, found.retries)
+    _forget_artifacts(scheduler, tx, found)
+    ready = _reset(tx, chronicle, root, found)
+    _admit(scheduler, tx, chronicle, found, ready)
+    chronicle.write()
+    return _report(tx, requested, root, found, ready)
+
+
+def _root(tx: Transaction, record: JobRecord) -> JobRecord:
+    """The first job of the chain, also for a retry that an earlier rewind made history."""
+    return jobs.read(tx, [abs(record.chain)])[0]
+
+
+def _refuse(
+    scheduler: Scheduler, tx: Transaction, root: JobRecord, found: RetrySet, *, force: bool
+) -> None:
+    running = [record.job_id for record in found.everyone if record.status is states.RUNNING]
+    if running:
+        named = ", ".join(f"{job_id} (running)" for job_id in running)
+        raise errors.RewindRefused(f"cannot retry while jobs are running in the retry set: {named}")
+    end = jobs.chain_ends(tx, [root.number])[root.number]
+    if end.status is states.SUCCEEDED and not force:
+        raise errors.RewindRefused(f"job {root.job_id} succeeded; give force to run it again")
+    _refuse_taken_keys(tx, found)
+    touched = (name for one in found.members for name in (*one.terms.needs, *one.terms.produces))
+    if any(map(_is_sentinel, touched)) and scheduler.workspace.merge_in_progress():
+        raise errors.RewindRefused(
+            "the workspace is in the middle of a merge or cherry-pick; finish it, or abort it with "
+            "`git merge --abort` or `git cherry-pick --abort`, and retry then"
+        )
+
+
+def _refuse_taken_keys(tx: Transaction, found: RetrySet) -> None:
+    """At most one active job has a unique key, after the rewind too."""
+    own = {record.number for record in found.everyone}
+    keyed = [(one.unique_key, one.number) for one in found.members if one.unique_key is not None]
+    holders = {
+        key: number
+        for key, number in jobs.active_by_unique_key(tx, [key for key, _ in keyed]).items()
+        if number not in own
+    }
+    for key, number in keyed:
+        holder = holders.setdefault(key, number)
+        if holder != number:
+            raise errors.RewindRefused(
+                f"unique key {key!r} of job {number} is in use by job {holder}"
+            )
+
+
+def _is_sentinel(name: str) -> bool:
+    return name.startswith(SENTINEL)
+
+
+def _make_history(tx: Transaction, chronicle: Chronicle, retries: Sequence[JobRecord]) -> None:
+    """Retries leave their chains, so that those begin afresh; what waited to be tried ends."""
+    pending = [record for record in retries if record.status in states.ACTIVE]
+    states.check_all(((one.number, one.status) for one in pending), states.CANCELLED)
+    jobs.end(tx, [_cancelled(record) for record in pending])
+    for record in pending:
+        facts = {"status": states.CANCELLED, "reason": REWOUND}
+        chronicle.add(events.FINISHED, record.number, facts)
+    _stop_waiting(tx, pending)
+    tx.many("leave_chain", [{"number": record.number} for record in retries])
+
+
+def _cancelled(record: JobRecord) -> tuple[int, jobs.End]:
+    end = jobs.End(
+        states.CANCELLED, None, record.retry_state, wait_kind=REWOUND, wait_detail=REWOUND
+    )
+    return record.number, end
+
+
+def _stop_waiting(tx: Transaction, waiting: Sequence[JobRecord]) -> None:
+    if waiting:
+        listed = records.listed(record.number for record in waiting)
+        tx.do("leave_lines", numbers=listed)
+        tx.do("remove_watches", numbers=listed)
+
+
+def _forget_artifacts(scheduler: Scheduler, tx: Transaction, found: RetrySet) -> None:
+    """What the jobs made is not there any more: markers, sentinels of merges, and patches."""
+    names = {name for record in found.members for name in record.terms.produces}
+    markers = [name for name in names if name.startswith(consequences.MARKER)]
+    makers = records.listed(record.number for record in found.everyone)
+    tx.do("unmake_markers", artifacts=records.listed(markers), makers=makers)
+    files = dict.fromkeys(_patches(found), 0) | _owned_sentinels(tx, found, names)
+    since = {
+        probe.path: moment
+        for name, moment in files.items()
+        for probe in artifacts.parse(name, scheduler.kinds).probe
+        if isinstance(probe, artifacts.FileExists)
+    }
+    _remove_files(scheduler, since)
+
+
+def _owned_sentinels(tx: Transaction, found: RetrySet, names: Iterable[str]) -> dict[str, int]:
+    """Sentinels of which only jobs of the set were makers, and when the first of them started."""
+    sentinels = [name for name in names if _is_sentinel(name)]
+    if not sentinels:
+        return {}
+    makers: dict[str, set[int]] = {}
+    for row in tx.rows("producers", artifacts=records.listed(sentinels)):
+        makers.setdefault(row["artifact"], set()).add(row["number"])
+    known = {record.number: record for record in found.everyone}
+    others = set().union(*makers.values()) - known.keys()
+    starts = {
+        record.number: record.started_at
+        for record in (*known.values(), *jobs.read(tx, sorted(others)))
+        if record.started_at is not None
+    }
+    return {
+        name: min(starts[number] for number in began)
+        for name, numbers in makers.items()
+        if (began := numbers & starts.keys()) and began.isdisjoint(others)
+    }
+
+
+def _patches(found: RetrySet) -> Iterator[str]:
+    for record in found.everyone:
+        yield from artifacts.names_of_job(record.job_id, record.number, [PATCH])
+
+
+def _remove_files(scheduler: Scheduler, since: Mapping[str, int]) -> None:
+    """Remove those of these files that were written since a moment; each folder is read once."""
+    by_folder: dict[str, list[str]] = {}
+    for path in since:
+        folder, name = posixpath.split(path)
+        by_folder.setdefault(folder, []).append(name)
+    for folder, names in by_folder.items():
+        for name in _present(scheduler, folder).intersection(names):
+            path = posixpath.join(folder, name)
+            _remove_file(scheduler, path, since[path])
+
+
+def _present(scheduler: Scheduler, folder: str) -> set[str]:
+    """The names in a folder of the workspace; one that is linked counts as empty."""
+    place = scheduler.workspace.root / folder
+    try:
+        if scheduler.workspace.resolve(folder) == place:
+            return set(os.listdir(place))
+    except (errors.OutsideWorkspace, FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise errors.RewindRefused(f"cannot read {folder}: {error.strerror}") from None
+    return set()
+
+
+def _remove_file(scheduler: Scheduler, path: str, since: int) -> None:
+    """Remove a file that is not older; a link goes itself, not what it leads to."""
+    file = scheduler.workspace.root / path
+    try:
+        if file.lstat().st_mtime * 1000 >= since - CLOCKS_DIFFER_MS:
+            file.unlink()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise errors.RewindRefused(f"cannot remove {path}: {error.strerror}") from None
+
+
+def _reset(
+    tx: Transaction, chronicle: Chronicle, root: JobRecord, found: RetrySet
+) -> list[JobRecord]:
+    """Reset the members; return those whose gates must be looked at.
+
+    The others wait for a member: nothing else can be said of them yet.
+    """
+    states.check_all(((one.number, one.status) for one in found.members), states.QUEUED)
+    _stop_waiting(tx, found.members)
+    tx.do("reopen_dependencies", chains=found.numbers, numbers=found.numbers)
+    unmet: dict[int, list[int]] = {record.number: [] for record in found.members}
+    for row in tx.rows("dependencies_of", numbers=found.numbers):
+        if not row["met"]:
+            unmet[row["job_number"]].append(row["chain"])
+    behind = {
+        record.number: _waits(record, unmet[record.number][0])
+        for record in found.members
+        if unmet[record.number] and unmet.keys() >= set(unmet[record.number])
+    }
+    tx.many(
+        "rewind_job",
+        [_fresh(number, len(unmet[number]), behind.get(number)) for number in unmet],
+    )
+    for record in found.members:
+        facts = {"generation": record.generation + 1, "root": root.job_id}
+        chronicle.add(events.REWOUND, record.number, facts)
+    chronicle.add_all(events.WAITING, {number: _said(waits) for number, waits in behind.items()})
+    for group_id in sorted({one.group_id for one in found.members if one.group_id}):
+        tx.do("reopen_group", group_id=group_id)
+    return [record for record in found.members if record.number not in behind]
+
+
+def _waits(record: JobRecord, chain: int) -> Closed:
+    """A member waits for a chain that has just started afresh."""
+    before = next(one for one in record.terms.after if one.number == chain)
+    closed = after.check(
+        [after.Predecessor(job=before.job, policy=before.policy, status=states.QUEUED)]
+    )
+    assert closed is not None
+    return closed
+
+
+def _said(closed: Closed) -> dict[str, object]:
+    return {"status": closed.status, "kind": closed.kind, "detail": closed.detail}
+
+
+def _fresh(number: int, open_deps: int, waits: Closed | None) -> dict[str, object]:
+    return {
+        "number": number,
+        "open_deps": open_deps,
+        "status": (waits.status if waits else states.QUEUED).value,
+        "wait_kind": waits.kind if waits else None,
+        "wait_detail": waits.detail if waits else None,
+        "waited_on": codec.dump([waits.kind] if waits else []),
+    }
+
+
+def _admit(
+    scheduler: Scheduler,
+    tx: Transaction,
+    chronicle: Chronicle,
+    found: RetrySet,
+    ready: Sequence[JobRecord],
+) -> None:
+    """Look at the gates at once, also of those who stood behind the set for a lock."""
+    numbers = [record.number for record in ready]
+    freed = lock_queues.keys_of(found.everyone)
+    consequences.settle(scheduler, tx, chronicle, admit=numbers, freed=freed)
+
+
+def _report(
+    tx: Transaction,
+    requested: JobRecord,
+    root: JobRecord,
+    found: RetrySet,
+    ready: Sequence[JobRecord],
+) -> RewindReport:
+    now = jobs.read(tx, [record.number for record in ready])
+    ids = tuple(record.job_id for record in found.members)
+    return RewindReport(
+        requested_job=requested.job_id,
+        retry_root=root.job_id,
+        last_successful_point=_last_successful_point(tx, root),
+        retry_set=ids,
+        reset=ids,
+        restarted=tuple(
+            one.job_id for one in now if one.status is states.QUEUED and one.wait_kind is None
+        ),
+    )
+
+
+def _last_successful_point(tx: Transaction, root: JobRecord) -> tuple[str, ...]:
+    """The direct predecessors that succeeded: the work goes on from there."""
+    before = [one.number for one in root.terms.after]
+    makers = tx.rows("producers", artifacts=records.listed(root.terms.needs))
+    # A negative chain is history: an earlier rewind took the job from it.
+    chains = dict.fromkeys([*before, *(row["chain"] for row in makers if row["chain"] > 0)])
+    ends = jobs.deciding_links(tx, chains)
+    return tuple(
+        ends[chain].job_id
+        for chain in chains
+        if chain in ends and ends[chain].status is states.SUCCEEDED
+    )

@@ -1,0 +1,40 @@
+"""Workers make themselves known; jobs that only a new one can take have waited for it."""
+
+from typing import Any
+
+from headway.domain import errors
+from headway.domain.workers import Abilities
+from headway.scheduler.admit import lane_waits
+from headway.scheduler.admit.live_workers import silent_since
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import codec, workers
+from headway.storage.transaction import Transaction
+
+MOST_OF_ONE_TOKEN = 1000
+"""What is asked of every worker is asked of so many at most for one token."""
+
+
+def check_room(scheduler: Scheduler, tx: Transaction, token_id: str | None) -> None:
+    """Refuse one more worker of a token that has very many; those that are silent do not count."""
+    if tx.value("workers_of_token", token_id=token_id) < MOST_OF_ONE_TOKEN:
+        return
+    silent = silent_since(scheduler, tx)
+    tx.do("leave_silent_workers", token_id=token_id, until=silent, now=tx.now_ms)
+    if tx.value("workers_of_token", token_id=token_id) >= MOST_OF_ONE_TOKEN:
+        raise errors.TooManyWorkers(MOST_OF_ONE_TOKEN)
+
+
+def see(
+    scheduler: Scheduler, tx: Transaction, *, worker_id: str, abilities: Abilities, **facts: Any
+) -> None:
+    """A worker says that it is there; one that was there before changes nothing for the lanes."""
+    row = tx.row("worker_standing", worker_id=worker_id)
+    if (
+        row is None
+        or row["last_seen"] <= silent_since(scheduler, tx)
+        or row["abilities"] != codec.dump(abilities)
+    ):
+        with lane_waits.kept(scheduler, tx):
+            workers.see(tx, worker_id=worker_id, abilities=abilities, **facts)
+    else:
+        workers.see(tx, worker_id=worker_id, abilities=abilities, **facts)

@@ -1,0 +1,202 @@
+"""Starting jobs: status, lease and open run in one go, or none of it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from headway.domain import events, leases, moments, states
+from headway.domain.leases import Lease, LeaseState
+from headway.domain.limits import Rate
+from headway.scheduler.admit import lock_queues
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import codec, limits, records
+from headway.storage.events import Chronicle
+from headway.storage.transaction import Transaction
+
+if TYPE_CHECKING:
+    from headway.scheduler.claim.pick import Candidate, ClaimRequest
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker needs to do a job. Without a lease it is only claimed."""
+
+    number: int
+    job_id: str
+    job_type: str
+    attempt: int
+    params: str
+    timeout_s: float | None
+    lease: Lease | None
+    claim_expires_at: int | None = None
+
+
+def start(
+    scheduler: Scheduler,
+    tx: Transaction,
+    chronicle: Chronicle,
+    request: "ClaimRequest",
+    chosen: "Sequence[Candidate]",
+    rates: Mapping[str, Rate],
+) -> list[Started]:
+    """Grant a lease and open a run for each; starts count against these rates."""
+    if not chosen:
+        return []
+    states.check_all(((one.job.number, one.job.status) for one in chosen), states.RUNNING)
+    ttl_s = request.ttl_s or scheduler.rules.lease_ttl_s
+    run_ids = {one.job.number: scheduler.new_id(tx.now) for one in chosen}
+    numbers = records.listed(run_ids)
+    tx.put(
+        "start_jobs",
+        run_ids=codec.dump(run_ids),
+        worker_id=request.worker_id,
+        started_at=tx.now_ms,
+    )
+    tx.put(
+        "open_runs",
+        numbers=numbers,
+        ttl_ms=int(ttl_s * 1000),
+        output_at=scheduler.data_id,
+    )
+    timeouts = [_timeout_s(one) for one in chosen]
+    ends = _grant(tx, run_ids, timeouts, int(ttl_s * 1000))
+    worker_id = request.worker_id
+    chronicle.add_all(
+        events.STARTED,
+        {number: {"run_id": run_id, "worker_id": worker_id} for number, run_id in run_ids.items()},
+    )
+    _observe(scheduler, tx, chosen)
+    gated = [one for one in chosen if one.job.gated]
+    tx.many("take_lock", [lock for one in gated for lock in _locks(tx, one)])
+    lock_queues.leave(tx, [one.job.number for one in gated if one.job.terms.locks])
+    starts = [(one.job.number, one.lane) for one in chosen]
+    limits.count_rates(tx, scheduler.concurrency, rates, starts)
+    bodies = params_of(tx, [one.job.payload_id for one in chosen])
+    return [
+        _started(
+            one,
+            bodies[one.job.payload_id],
+            timeout_s,
+            Lease(
+                lease_id=run_ids[one.job.number],
+                job_id=one.job.job_id,
+                worker_id=request.worker_id,
+                cost_units=one.lane.cost_units,
+                ttl_s=ttl_s,
+                granted_at=tx.now,
+                expires_at=ends[timeout_s],
+                state=LeaseState.ACTIVE,
+            ),
+        )
+        for one, timeout_s in zip(chosen, timeouts, strict=True)
+    ]
+
+
+def _grant(
+    tx: Transaction, numbers: Iterable[int], timeouts: Iterable[float | None], ttl_ms: int
+) -> dict[float | None, datetime]:
+    """Write the leases of these jobs; answers when they end, by the time-out."""
+    by_timeout: dict[float | None, list[int]] = {}
+    for number, timeout_s in zip(numbers, timeouts, strict=True):
+        by_timeout.setdefault(timeout_s, []).append(number)
+    ends = {}
+    for timeout_s, alike in by_timeout.items():
+        deadline = None if timeout_s is None else tx.now_ms + int(timeout_s * 1000)
+        expires_at = leases.expires_at(tx.now_ms, ttl_ms, deadline)
+        tx.put(
+            "grant_leases",
+            numbers=records.listed(alike),
+            ttl_ms=ttl_ms,
+            expires_at=expires_at,
+            deadline=deadline,
+        )
+        tx.due_at(expires_at)
+        ends[timeout_s] = moments.from_millis(expires_at)
+    return ends
+
+
+def _observe(scheduler: Scheduler, tx: Transaction, chosen: "Sequence[Candidate]") -> None:
+    waits: dict[str, list[float]] = {}
+    for one in chosen:
+        waited_ms = tx.now_ms - (one.job.queued_at or one.job.created_at)
+        waits.setdefault(one.lane.queue, []).append(waited_ms / 1000)
+    for queue, seconds in waits.items():
+        scheduler.seen.start_latency.add(queue, seconds)
+
+
+def claim(
+    scheduler: Scheduler,
+    tx: Transaction,
+    chronicle: Chronicle,
+    request: "ClaimRequest",
+    chosen: "Sequence[Candidate]",
+) -> list[Started]:
+    """Give the jobs to the worker without starting them; it must ask for a lease in time."""
+    if not chosen:
+        return []
+    states.check_all(((one.job.number, one.job.status) for one in chosen), states.CLAIMED)
+    expires = tx.now_ms + int(scheduler.rules.claim_ttl_s * 1000)
+    tx.many(
+        "claim_job",
+        [
+            {
+                "number": one.job.number,
+                "status": states.CLAIMED.value,
+                "worker_id": request.worker_id,
+                "claim_expires_at": expires,
+                "wait_kind": None,
+                "wait_detail": None,
+                "denials": 0,
+                "limited_since": one.job.limited_since,
+            }
+            for one in chosen
+        ],
+    )
+    lock_queues.claimed(tx, [one.job.number for one in chosen if one.job.says("locks")])
+    for one in chosen:
+        chronicle.add(events.CLAIMED, one.job.number, {"worker_id": request.worker_id})
+    bodies = params_of(tx, [one.job.payload_id for one in chosen])
+    tx.due_at(expires)
+    started = [_started(one, bodies[one.job.payload_id], _timeout_s(one), None) for one in chosen]
+    return [msgspec.structs.replace(one, claim_expires_at=expires) for one in started]
+
+
+def params_of(tx: Transaction, payload_ids: Sequence[int]) -> dict[int, str]:
+    """Params by payload id; most jobs have none."""
+    bodies = {0: "{}"}
+    wanted = set(payload_ids) - {0}
+    if wanted:
+        rows = tx.rows("payloads", payload_ids=records.listed(wanted))
+        bodies.update((row["payload_id"], row["body"]) for row in rows)
+    return bodies
+
+
+def _timeout_s(one: "Candidate") -> float | None:
+    return one.job.terms.timeout_s if one.job.says("timeout_s") else None
+
+
+def _locks(tx: Transaction, one: "Candidate") -> list[dict[str, Any]]:
+    return [
+        {
+            "key": lock.key,
+            "job_number": one.job.number,
+            "mode": lock.mode.value,
+            "since": tx.now_ms,
+        }
+        for lock in one.job.terms.locks
+    ]
+
+
+def _started(
+    one: "Candidate", params: str, timeout_s: float | None, lease: Lease | None
+) -> Started:
+    return Started(
+        number=one.job.number,
+        job_id=one.job.job_id,
+        job_type=one.lane.job_type,
+        attempt=one.job.attempt,
+        params=params,
+        timeout_s=timeout_s,
+        lease=lease,
+    )

@@ -1,0 +1,218 @@
+"""The graph of jobs: who comes after whom, and who needs what from whom."""
+
+import contextlib
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice, zip_longest
+from typing import TypeAlias
+
+import msgspec
+
+from headway.domain import artifacts, errors
+from headway.domain.answers import AfterEdge, Edge, Graph, Node
+from headway.domain.jobs import COMMAND, Job
+from headway.scheduler.admit.gate_facts import Facts
+from headway.scheduler.explain.views import views
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import jobs, records, slices
+from headway.storage.jobs import ChainEnd
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Transaction
+
+MOST_JOBS = 5000
+"""So many jobs are shown, the newest ones, or the nearest: nobody reads a larger picture."""
+
+MOST_BYTES = 16 * 1024 * 1024
+"""And fewer, if they name very much."""
+
+DEFAULT_DEPTH = 3
+
+_Step: TypeAlias = Callable[[Transaction, Sequence[JobRecord]], Iterable[int]]
+"""From some jobs to the numbers of those that are next to them."""
+
+
+def graph(
+    scheduler: Scheduler,
+    tx: Transaction,
+    *,
+    everything: bool = False,
+    job: str | int | None = None,
+    max_depth: int = DEFAULT_DEPTH,
+) -> Graph:
+    """Active and blocked jobs, all jobs, or the neighbourhood of one."""
+    if job is not None:
+        near = _neighbourhood(tx, jobs.read_one(tx, job), max_depth)
+        return _draw(scheduler, tx, near, within={abs(record.chain) for record in near})
+    query = "newest_numbers" if everything else "shown_numbers"
+    newest = slices.fitting(tx.rows(query, count=MOST_JOBS), MOST_BYTES)
+    shown = sorted({row["number"] for row in newest})
+    return _draw(scheduler, tx, jobs.read(tx, shown))
+
+
+def _neighbourhood(tx: Transaction, start: JobRecord, max_depth: int) -> list[JobRecord]:
+    """What a job waits for, and what waits for it, so many steps away; the nearest ones."""
+    chains = _chains_around(tx, abs(start.chain), max_depth)
+    steps = {chain: place for place, chain in enumerate(chains)}
+    links = [one for one in _links(tx, chains) if one.chain > 0 and one.number != start.number]
+    near = [start, *sorted(links, key=lambda one: steps[one.chain])][:MOST_JOBS]
+    return sorted(near, key=lambda one: one.number)
+
+
+def _chains_around(tx: Transaction, start: int, max_depth: int) -> list[int]:
+    """Chains, nearest first: from a job to its retries is no step."""
+    found = {start: None}
+    both = zip_longest(_waves(tx, start, _upstream), _waves(tx, start, _downstream), fillvalue=())
+    for up, down in islice(both, max_depth):
+        found |= dict.fromkeys((*up, *down))
+        if len(found) > MOST_JOBS:
+            break
+    return list(found)[:MOST_JOBS]
+
+
+def _waves(tx: Transaction, start: int, step: _Step) -> Iterator[list[int]]:
+    """The chains that are one step away in a direction, then those two steps away, and so on."""
+    seen, wave = {start}, [start]
+    while wave:
+        numbers = sorted(set(step(tx, _links(tx, wave))), reverse=True)[:MOST_JOBS]
+        wave = sorted({abs(record.chain) for record in jobs.read(tx, numbers)} - seen)
+        seen |= set(wave)
+        yield wave
+
+
+def _links(tx: Transaction, chains: Collection[int]) -> list[JobRecord]:
+    """Jobs with their retries, also those that a rewind made history."""
+    return tx.values(JobRecord, "chain_members", chains=records.with_history(chains))
+
+
+def _upstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
+    makers = (end.number for _, end in _producers(tx, found))
+    return [*(number for _, _, number in _after(tx, found)), *makers]
+
+
+def _downstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
+    chains = records.listed({abs(record.chain) for record in found})
+    names = [
+        name
+        for record in found
+        for name in (
+            *record.terms.produces,
+            *artifacts.names_of_job(record.job_id, record.number),
+        )
+    ]
+    return [
+        *(row["job_number"] for row in tx.rows("all_dependents", chains=chains)),
+        *(row["job_number"] for row in tx.rows("consumers", artifacts=records.listed(names))),
+    ]
+
+
+def _after(tx: Transaction, found: Sequence[JobRecord]) -> list[tuple[JobRecord, AfterEdge, int]]:
+    """Each job with how and after which job it comes, as far as those are still there."""
+    ids = {one.job for record in found for one in record.terms.after}
+    numbers = jobs.find_numbers(tx, ids) if ids else {}
+    return [
+        (record, AfterEdge(policy=one.policy), numbers[one.job])
+        for record in found
+        for one in record.terms.after
+        if one.job in numbers
+    ]
+
+
+def _producers(tx: Transaction, found: Sequence[JobRecord]) -> list[tuple[str, ChainEnd]]:
+    """Who makes what these jobs need: of each chain its last link."""
+    names = {name for record in found for name in record.terms.needs}
+    if not names:
+        return []
+    rows = tx.rows("producers", artifacts=records.listed(names))
+    makers = {(row["artifact"], row["chain"]) for row in rows if row["chain"] > 0}
+    for name in names:
+        kind, _, job = name.partition(":")
+        if kind in artifacts.NAMING_JOBS:
+            with contextlib.suppress(errors.NotFound):
+                makers.add((name, abs(jobs.read_one(tx, job).chain)))
+    ends = jobs.chain_ends(tx, {chain for _, chain in makers})
+    return [(name, ends[chain]) for name, chain in sorted(makers) if chain in ends]
+
+
+def _draw(
+    scheduler: Scheduler,
+    tx: Transaction,
+    found: Sequence[JobRecord],
+    within: Collection[int] | None = None,
+) -> Graph:
+    """The jobs with their edges; those go to these chains only, or wherever they lead."""
+    edges = [*_after_edges(tx, found, within), *_artifact_edges(scheduler, tx, found, within)]
+    beyond = {edge.to for edge in edges if not edge.state} - {record.job_id for record in found}
+    numbers = {record.number for record in found}
+    numbers |= set(jobs.find_numbers(tx, beyond).values()) if beyond else set()
+    return Graph(
+        nodes=tuple(_node(job) for job in views(scheduler, tx, sorted(numbers))),
+        edges=tuple(edges),
+    )
+
+
+def _after_edges(
+    tx: Transaction, found: Sequence[JobRecord], within: Collection[int] | None
+) -> list[Edge]:
+    after = _after(tx, found)
+    before = {record.number: record for record in jobs.read(tx, {number for *_, number in after})}
+    ends = jobs.chain_ends(tx, {abs(record.chain) for record in before.values()})
+    edges = []
+    for record, how, number in after:
+        target = before[number]
+        if within is not None and abs(target.chain) not in within:
+            continue
+        end = ends[abs(target.chain)]
+        retried = msgspec.UNSET if end.status is target.status else end.status.lower()
+        edges.append(Edge(source=record.job_id, to=target.job_id, after=how, status=retried))
+    return edges
+
+
+def _artifact_edges(
+    scheduler: Scheduler,
+    tx: Transaction,
+    found: Sequence[JobRecord],
+    within: Collection[int] | None,
+) -> list[Edge]:
+    makers: dict[str, list[ChainEnd]] = {}
+    for name, end in _producers(tx, found):
+        makers.setdefault(name, []).append(end)
+    facts = Facts(scheduler, tx)
+    facts.load([record for record in found if record.terms.needs])
+    edges = []
+    for record in found:
+        for name in record.terms.needs:
+            others = [end for end in makers.get(name, ()) if end.number != record.number]
+            edges += [
+                Edge(source=record.job_id, to=end.job_id, artifact=name)
+                for end in others
+                if within is None or end.chain in within
+            ]
+            if not others:
+                edges.append(_leaf(record, name, facts))
+    return edges
+
+
+def _leaf(record: JobRecord, name: str, facts: Facts) -> Edge:
+    """An artifact that no job makes."""
+    state = "present" if facts.is_present(name) else "missing"
+    return Edge(source=record.job_id, to=f"artifact:{name}", artifact=name, state=state)
+
+
+def _node(job: Job) -> Node:
+    locks = tuple(f"{lock.key} ({lock.mode})" for lock in job.locks)
+    pin = job.pinned_head
+    return Node(
+        id=job.job_id,
+        number=job.number,
+        status=job.status.lower(),
+        command=_command(job),
+        wait=job.wait_reason.detail if job.wait_reason else None,
+        locks=locks or msgspec.UNSET,
+        pinned=f"{pin.branch}@{pin.commit[:12]}" if pin else msgspec.UNSET,
+    )
+
+
+def _command(job: Job) -> str:
+    """What the job does, in one line."""
+    argv = job.params.get("argv") if job.job_type == COMMAND else None
+    return shlex.join(map(str, argv)) if isinstance(argv, list) and argv else job.job_type

@@ -1,0 +1,1 @@
+"""Finish: how a run ended, and everything that follows from it."""

@@ -1,0 +1,214 @@
+"""Finishing: an outcome and all it frees, in one transaction."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from headway.domain import errors, secrets, states
+from headway.domain.leases import LeaseState
+from headway.domain.runs import Outcome, RunStatus
+from headway.domain.states import JobStatus
+from headway.scheduler.admit import lane_waits
+from headway.scheduler.claim import start
+from headway.scheduler.finish import consequences
+from headway.scheduler.finish.ends import Ended
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import codec, jobs, records
+from headway.storage.events import Chronicle
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Row, Transaction
+
+LEASE_EXPIRED = "lease expired"
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker's word on how a run ended."""
+
+    lease_id: str
+    outcome: Outcome
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a report: the job's end, or the error that refused it."""
+
+    lease_id: str
+    status: JobStatus | None = None
+    error: errors.HeadwayError | None = None
+
+
+def finish(
+    scheduler: Scheduler, tx: Transaction, worker_id: str, reports: Sequence[Report]
+) -> list[Answer]:
+    """End a worker's runs. The lease is consumed first: without it nothing changes."""
+    wanted = {report.lease_id: report for report in reports}
+    release = lane_waits.Release(scheduler, tx)
+    found = jobs.take_from_leases(tx, wanted, worker_id)
+    release.note()
+    chronicle = Chronicle(tx)
+    _observe(scheduler, tx, [record for record, _ in found])
+    shown = _shown_errors(scheduler, tx, wanted, [record for record, _ in found])
+    ended = [
+        _ended(record, wanted[run_id].outcome, progress, shown.get(run_id))
+        for record, progress in found
+        if (run_id := str(record.run_id))
+    ]
+    close_runs(tx, [(one, wanted[str(one.run_id)].outcome) for one in ended], LeaseState.RELEASED)
+    consequences.settle(scheduler, tx, chronicle, ended=ended)
+    chronicle.write()
+    answers = {
+        str(one.run_id): Answer(lease_id=str(one.run_id), status=one.status) for one in ended
+    }
+    late = [report for lease_id, report in wanted.items() if lease_id not in answers]
+    answers.update(_late_answers(tx, worker_id, late))
+    return [answers[report.lease_id] for report in reports]
+
+
+def _shown_errors(
+    scheduler: Scheduler, tx: Transaction, wanted: Mapping[str, Report], ended: Sequence[JobRecord]
+) -> dict[str, str]:
+    """Errors by run, without the secret params that they quote: events and webhooks tell them."""
+    failed = {str(one.run_id): one for one in ended if wanted[str(one.run_id)].outcome.error}
+    if not failed:
+        return {}
+    params = start.params_of(tx, [one.payload_id for one in failed.values()])
+    names = secrets.names(scheduler.rules.secret_params)
+    return {
+        run_id: secrets.hidden(
+            wanted[run_id].outcome.error or "", codec.load(params[one.payload_id]), names
+        )
+        for run_id, one in failed.items()
+    }
+
+
+def _observe(scheduler: Scheduler, tx: Transaction, ended: Sequence[JobRecord]) -> None:
+    known = scheduler.seen.job_types
+    if unknown := {one.lane_id for one in ended} - known.keys():
+        known.update((id_, lane.job_type) for id_, lane in jobs.lanes(tx, unknown).items())
+    spans: dict[str, list[float]] = {}
+    for one in ended:
+        ran_ms = tx.now_ms - (one.started_at or tx.now_ms)
+        spans.setdefault(known[one.lane_id], []).append(ran_ms / 1000)
+    for job_type, seconds in spans.items():
+        scheduler.seen.run_time.add(job_type, seconds)
+
+
+def status_of(record: JobRecord, outcome: Outcome) -> JobStatus:
+    """What a run's outcome makes of its job; a cancelled one is CANCELLED whatever it was."""
+    if record.cancel is not None or outcome.cancelled:
+        return states.CANCELLED
+    if outcome.timed_out:
+        return states.TIMEOUT
+    return _STATUS[outcome.status]
+
+
+_STATUS = {
+    RunStatus.COMPLETED: states.SUCCEEDED,
+    RunStatus.FAILED: states.FAILED,
+    RunStatus.SKIPPED: states.SKIPPED,
+}
+
+
+def close_runs(
+    tx: Transaction, ended: Sequence[tuple[Ended, Outcome]], lease_state: LeaseState
+) -> None:
+    """Write the outcomes down; a run that has ended is never touched again."""
+    rows = ((one.run_id, _closing(one.error, outcome, lease_state)) for one, outcome in ended)
+    tx.many("close_runs", records.grouped(rows, "run_ids", finished_at=tx.now_ms))
+
+
+class _Closing(NamedTuple):
+    """How a run ended. Runs that ended alike share a statement."""
+
+    run_status: RunStatus
+    exit_code: int | None
+    error: str | None
+    result: str | None
+    artifacts: str | None
+    lease_state: LeaseState
+    report_hash: str | None
+
+
+def _closing(error: str | None, outcome: Outcome, lease_state: LeaseState) -> _Closing:
+    """The hash is that of the report as it came, so that its repetition is known."""
+    return _Closing(
+        outcome.status,
+        outcome.exit_code,
+        error,
+        None if outcome.result is None else codec.dump(outcome.result),
+        codec.dump(outcome.artifacts) if outcome.artifacts else None,
+        lease_state,
+        report_hash(outcome),
+    )
+
+
+def report_hash(outcome: Outcome) -> str | None:
+    """Tells the same report from another one; a plain success needs no hash."""
+    if outcome == PLAIN_SUCCESS:
+        return None
+    return hashlib.sha256(msgspec.json.encode(outcome, order="sorted")).hexdigest()
+
+
+PLAIN_SUCCESS = Outcome(status=RunStatus.COMPLETED)
+
+
+def _ended(record: JobRecord, outcome: Outcome, progress: str | None, error: str | None) -> Ended:
+    return Ended(
+        record=record,
+        status=status_of(record, outcome),
+        run_id=record.run_id,
+        run_status=outcome.status,
+        error=error,
+        exit_code=outcome.exit_code,
+        artifacts=outcome.artifacts,
+        progress=progress,
+        retry=outcome.retry,
+    )
+
+
+def _late_answers(tx: Transaction, worker_id: str, late: Sequence[Report]) -> Mapping[str, Answer]:
+    """Reports without a live lease: the same one again is answered, any other is refused."""
+    if not late:
+        return {}
+    rows = tx.rows("run_reports", run_ids=records.listed(report.lease_id for report in late))
+    runs = {row["run_id"]: row for row in rows}
+    found = {one.number: one for one in jobs.read(tx, [row["job_number"] for row in rows])}
+    return {
+        report.lease_id: _late_answer(report, worker_id, runs.get(report.lease_id), found)
+        for report in late
+    }
+
+
+def _late_answer(
+    report: Report, worker_id: str, run: Row | None, found: Mapping[int, JobRecord]
+) -> Answer:
+    error: errors.HeadwayError
+    if run is None or run["lease_state"] is None:
+        error = errors.NotFound("lease", report.lease_id)
+    elif run["worker_id"] != worker_id:
+        error = errors.ForeignLease(report.lease_id)
+    elif run["lease_state"] == LeaseState.RELEASED and (
+        run["report_hash"] == report_hash(report.outcome)
+    ):
+        return Answer(lease_id=report.lease_id, status=found[run["job_number"]].status)
+    else:
+        error = errors.LeaseEnded(report.lease_id, run["lease_state"])
+    return Answer(lease_id=report.lease_id, error=error)
+
+
+def abandon(
+    scheduler: Scheduler,
+    tx: Transaction,
+    chronicle: Chronicle,
+    leases: Sequence[Mapping[str, Any]],
+    outcome: Outcome,
+) -> list[Ended]:
+    """End runs whose worker is gone or late. The lease is consumed here too: it happens once."""
+    release = lane_waits.Release(scheduler, tx)
+    found = jobs.take_from_leases(tx, [row["lease_id"] for row in leases])
+    release.note()
+    ended = [_ended(record, outcome, progress, outcome.error) for record, progress in found]
+    close_runs(tx, [(one, outcome) for one in ended], LeaseState.EXPIRED)
+    consequences.settle(scheduler, tx, chronicle, ended=ended)
+    return ended

@@ -1,0 +1,56 @@
+"""The job that tries a failed one again."""
+
+from datetime import datetime
+
+from headway.domain import moments
+from headway.domain.jobs import Approval, Policy
+from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.submit.insert import NewJob
+from headway.storage import jobs, records
+from headway.storage.records import JobRecord
+from headway.storage.transaction import Transaction
+
+
+def retry_job(
+    scheduler: Scheduler,
+    tx: Transaction,
+    failed: JobRecord,
+    moment: datetime | None,
+    *,
+    priority: int | None = None,
+    payload_id: int | None = None,
+) -> NewJob:
+    """The next link of the chain: the same work, at the tail of its priority."""
+    allocation = jobs.allocate(tx, jobs=1, positions=1)
+    return NewJob(
+        number=allocation.number,
+        job_id=scheduler.new_id(tx.now),
+        lane_id=failed.lane_id,
+        payload_id=failed.payload_id if payload_id is None else payload_id,
+        params=None,
+        priority=failed.priority if priority is None else priority,
+        position=allocation.position,
+        terms=failed.terms,
+        scheduled_for=moments.maybe_to_millis(moment),
+        delayed=moment is not None,
+        chain=failed.chain,
+        retry_of=failed.number,
+        attempt=failed.attempt + 1,
+        generation=failed.generation,
+        approved=failed.approval is Approval.APPROVED,
+        template_id=failed.template_id,
+        schedule_id=failed.schedule_id,
+        fire_time=failed.fire_time,
+        group_id=failed.group_id,
+        group_place=failed.group_place,
+        unique_key=failed.unique_key,
+        dedup_key=failed.dedup_key,
+        met=_met(tx, failed),
+    )
+
+
+def _met(tx: Transaction, failed: JobRecord) -> frozenset[tuple[int, Policy]]:
+    if not failed.terms.after:
+        return frozenset()
+    rows = tx.rows("dependencies_of", numbers=records.listed([failed.number]))
+    return frozenset((row["chain"], Policy(row["policy"])) for row in rows if row["met"])

@@ -1,0 +1,1 @@
+"""Lease: heartbeats, a lease for one job, and the expiry of both."""

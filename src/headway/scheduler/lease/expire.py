@@ -1,0 +1,55 @@
+"""Expiry: leases that nobody renewed and claims that led to nothing."""
+
+from collections.abc import Sequence
+
+from headway.domain import events, states
+from headway.domain.runs import Outcome, RunStatus
+from headway.scheduler.finish import consequences, finish
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import jobs
+from headway.storage.events import Chronicle
+from headway.storage.transaction import READY, Transaction
+
+BATCH = 1000
+
+
+def expire_leases(scheduler: Scheduler, tx: Transaction) -> int:
+    """End the runs whose leases nobody renewed; their jobs are TIMEOUT. Answers how many."""
+    late = tx.rows("expired_leases", now=tx.now_ms, count=BATCH)
+    if not late:
+        return 0
+    scheduler.seen.expired_leases += len(late)
+    scheduler.threads.outlive(row["lease_id"] for row in late)
+    chronicle = Chronicle(tx)
+    for overrun in (False, True):
+        rows = [
+            row
+            for row in late
+            if (row["deadline"] is not None and row["deadline"] <= tx.now_ms) is overrun
+        ]
+        if rows:
+            error = "timed out" if overrun else finish.LEASE_EXPIRED
+            outcome = Outcome(status=RunStatus.FAILED, error=error, timed_out=True)
+            finish.abandon(scheduler, tx, chronicle, rows, outcome)
+    chronicle.write()
+    return len(late)
+
+
+def expire_claims(scheduler: Scheduler, tx: Transaction) -> int:
+    """Claims that led to nothing go back to the queue: nothing has run. Answers how many."""
+    numbers = [row["number"] for row in tx.rows("expired_claims", now=tx.now_ms, count=BATCH)]
+    return give_back(scheduler, tx, numbers) if numbers else 0
+
+
+def give_back(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> int:
+    """Claimed jobs go back to their place in the queue."""
+    chronicle = Chronicle(tx)
+    claimed = [record for record in jobs.read(tx, numbers) if record.status in states.CLAIMS]
+    states.check_all(((one.number, one.status) for one in claimed), states.QUEUED)
+    for record in claimed:
+        chronicle.add(events.CLAIM_EXPIRED, record.number, {"worker_id": record.worker_id})
+    tx.many("return_claim", [{"number": record.number} for record in claimed])
+    consequences.settle(scheduler, tx, chronicle, admit=[record.number for record in claimed])
+    chronicle.write()
+    tx.wake(READY)
+    return len(claimed)

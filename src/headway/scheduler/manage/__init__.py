@@ -1,0 +1,1 @@
+"""Manage: what is set up once and used by many jobs."""

@@ -1,0 +1,130 @@
+"""Templates: made, changed, archived. A change touches future jobs only."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from headway.domain import errors, plain_json, priorities, requests
+from headway.domain.template_requests import TemplatePatch, TemplateRequest
+from headway.domain.templates import Template, TemplateStatus
+from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.submit import params
+from headway.storage import templates
+from headway.storage.transaction import Transaction
+
+
+def create(
+    scheduler: Scheduler, tx: Transaction, request: TemplateRequest, *, by_admin: bool
+) -> Template:
+    """A new template; its name must be free."""
+    template = Template(
+        template_id=scheduler.new_id(tx.now),
+        by_admin=by_admin,
+        created_at=tx.now,
+        updated_at=tx.now,
+        **_read(msgspec.structs.asdict(request)),
+    )
+    _check(scheduler, tx, template)
+    templates.insert(tx, template)
+    return template
+
+
+def get(tx: Transaction, name: str) -> Template:
+    """A template by id or name."""
+    template = templates.find(tx, name)
+    if template is None:
+        raise errors.NotFound("template", name)
+    return template
+
+
+def change(
+    scheduler: Scheduler, tx: Transaction, name: str, patch: TemplatePatch, *, by_admin: bool
+) -> Template:
+    """Change a template. It counts as an admin's exactly if an admin wrote it last."""
+    template = get(tx, name)
+    everything = msgspec.structs.asdict(patch)
+    given = {field: value for field, value in everything.items() if value is not UNSET}
+    if not given:
+        raise errors.InvalidRequest("", "there is nothing to change")
+    changed = msgspec.structs.replace(
+        template, **_read(given), by_admin=by_admin, updated_at=tx.now
+    )
+    _check(scheduler, tx, changed)
+    templates.update(tx, changed)
+    return changed
+
+
+def archive(tx: Transaction, name: str) -> Template:
+    """From now on the template makes no jobs."""
+    template = get(tx, name)
+    if template.status is TemplateStatus.ACTIVE:
+        template = msgspec.structs.replace(
+            template, status=TemplateStatus.ARCHIVED, updated_at=tx.now
+        )
+        templates.update(tx, template)
+    return template
+
+
+def _read(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Priorities and locks may be written in short."""
+    read = dict(given)
+    if "priority" in read:
+        read["priority"] = priorities.read(read["priority"])
+    if "locks" in read:
+        read["locks"] = requests.locks_of(read["locks"], None)
+    return read
+
+
+def _check(scheduler: Scheduler, tx: Transaction, template: Template) -> None:
+    """Refuse what would make no job."""
+    for field in ("name", "job_type", "queue"):
+        requests.check_name(field, getattr(template, field))
+    plain_json.refuse_nonsense(template.description, "description")
+    for tag in template.tags:
+        requests.check_name("tags", tag)
+    for lock in template.locks:
+        requests.check_name("locks", lock.key)
+    requests.check_seconds("timeout_s", template.timeout_s, zero=False)
+    requests.check_url("webhook_url", template.webhook_url)
+    requests.check_terms(
+        template.cost_units, template.limits, template.requires, template.retry_policy
+    )
+    defined = {row["name"] for row in tx.rows("limits")}
+    for name in template.limits:
+        if name not in defined:
+            raise errors.UnknownLimit(name)
+    # A template may leave params out, so no handler looks at them before a job is made.
+    without_handlers = dataclasses.replace(scheduler, handlers={})
+    params.encode(without_handlers, template.job_type, template.params)
+    # Something called like another template's id could never be told from it.
+    other = templates.find(tx, template.name)
+    if other is not None and other.template_id != template.template_id:
+        raise errors.NameTaken("template", template.name)
+
+
+class Templates:
+    """The templates of a submit, looked up once each."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._known: dict[str, Template | None] = {}
+
+    def look_up(self, name: str | None) -> Template | None:
+        """The template, if one is named and there is such a one."""
+        if name is None:
+            return None
+        if name not in self._known:
+            self._known[name] = templates.find(self._tx, name)
+        return self._known[name]
+
+    def find(self, name: str | None) -> Template | None:
+        """The template, if one is named; it must be in use."""
+        template = self.look_up(name)
+        if name is not None and template is None:
+            raise errors.UnknownTemplate(name)
+        if template is not None and template.status is TemplateStatus.ARCHIVED:
+            raise errors.TemplateArchived(template.name)
+        return template

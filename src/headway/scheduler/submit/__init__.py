@@ -1,0 +1,1 @@
+"""Submit: requests become jobs, all of them or none."""

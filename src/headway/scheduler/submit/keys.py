@@ -1,0 +1,72 @@
+"""Requests that were made before: their keys find the jobs that they made."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from headway.domain import errors
+from headway.domain.requests import JobRequest
+from headway.scheduler.submit.batch_errors import Turns
+from headway.scheduler.submit.references import Submitted
+from headway.storage import jobs, records
+from headway.storage.transaction import Transaction
+
+
+def find(tx: Transaction, wanted: Sequence[JobRequest], turns: Turns) -> dict[int, Submitted]:
+    """Requests that were made before, or whose unique key is in use."""
+    if not any(one.idempotency_key or one.unique_key for one in wanted):
+        return {}
+    _refuse_twins(wanted, turns)
+    if not tx.repeats:
+        tx.alone()
+    keys = [one.idempotency_key for one in wanted if one.idempotency_key is not None]
+    rows = tx.rows("jobs_by_idempotency_key", keys=records.listed(keys)) if keys else ()
+    made = {row["idempotency_key"]: row for row in rows}
+    unique = [one.unique_key for one in wanted if one.unique_key is not None]
+    active = jobs.active_by_unique_key(tx, unique)
+    old: dict[int, tuple[int, bool]] = {}
+    for place, request in turns.each(enumerate(enumerate(wanted))):
+        row = made.get(request.idempotency_key)
+        if row is not None:
+            if row["request_hash"] != request_hash(turns.asked[place]):
+                raise errors.IdempotencyMismatch(row["idempotency_key"])
+            old[place] = (row["number"], False)
+        elif request.unique_key in active:
+            old[place] = (active[request.unique_key], True)
+    return _submitted(tx, old)
+
+
+def _refuse_twins(wanted: Sequence[JobRequest], turns: Turns) -> None:
+    """Two jobs of one batch cannot have the same key."""
+    for field in ("idempotency_key", "unique_key"):
+        seen: set[str] = set()
+        for request in turns.each(enumerate(wanted)):
+            key = getattr(request, field)
+            if key in seen:
+                raise errors.InvalidRequest(field, "another job of the batch has the same key")
+            if key is not None:
+                seen.add(key)
+
+
+def _submitted(tx: Transaction, old: Mapping[int, tuple[int, bool]]) -> dict[int, Submitted]:
+    """Jobs from before by the place of their request; the flag says that a unique key found it."""
+    records = {one.number: one for one in jobs.read(tx, {number for number, _ in old.values()})}
+    return {
+        place: Submitted(
+            number=number,
+            job_id=records[number].job_id,
+            chain=abs(records[number].chain),
+            created=False,
+            deduplicated=deduplicated,
+        )
+        for place, (number, deduplicated) in old.items()
+    }
+
+
+def request_hash(request: JobRequest) -> str:
+    """Tells whether two requests with the same key ask for the same."""
+    asked = {name: getattr(request, name) for name in JobRequest.__struct_fields__}
+    asked["idempotency_key"] = None
+    del asked["parent_id"]  # a retry of the parent, which is another job, asks for the same
+    return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()

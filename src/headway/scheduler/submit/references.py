@@ -1,0 +1,147 @@
+"""What the jobs of a submit come after: refs, ids and numbers become jobs; circles are refused."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from headway.domain import errors, graph, requests
+from headway.domain.jobs import After, Policy
+from headway.domain.requests import AfterRequest, BatchJobRequest, JobRequest
+from headway.domain.templates import Template
+from headway.scheduler.submit.batch_errors import Turns
+from headway.scheduler.submit.insert import NewJob
+from headway.scheduler.submit.named_jobs import EarlierJobs
+
+REF = "ref:"
+
+
+class Submitted(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A job's number, and whether this submit made it."""
+
+    number: int
+    job_id: str
+    chain: int = 0
+    created: bool = True
+    deduplicated: bool = False
+
+
+class Plan(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A job to be: what was asked, with what was not said filled in, and the identity it got."""
+
+    asked: JobRequest
+    request: JobRequest
+    template: Template | None
+    number: int
+    job_id: str
+
+
+def resolve(
+    earlier_jobs: EarlierJobs,
+    plans: Mapping[int, Plan],
+    found: Mapping[int, Submitted],
+    wanted: Sequence[JobRequest],
+    turns: Turns,
+    *,
+    sequential: bool,
+) -> dict[int, tuple[After, ...]]:
+    """The dependencies of each job, with refs and numbers turned into jobs."""
+    targets = {plan.number: _targets(plan.request) for plan in turns.each(plans.items())}
+    refs = _refs(wanted, plans, found, turns)
+    named_jobs = (name for some in targets.values() for name, _ in some if name not in refs)
+    earlier_jobs.look_up(name for name in named_jobs if not name.startswith(REF))
+    earlier = _earlier(earlier_jobs, refs, turns.each(zip(plans, targets.values(), strict=True)))
+    after: dict[int, tuple[After, ...]] = {}
+    previous: Plan | None = None
+    for plan in plans.values():
+        named: dict[tuple[int, Policy], After] = {}
+        if sequential and previous is not None:
+            named[previous.number, Policy.FINISHED] = After(
+                job=previous.job_id, number=previous.number, policy=Policy.FINISHED
+            )
+        for target, policy in targets[plan.number]:
+            job_id, number = refs[target] if target in refs else earlier[target]
+            named.setdefault((number, policy), After(job=job_id, number=number, policy=policy))
+        after[plan.number] = tuple(named.values())
+        previous = plan
+    return after
+
+
+def _refs(
+    wanted: Sequence[JobRequest],
+    plans: Mapping[int, Plan],
+    found: Mapping[int, Submitted],
+    turns: Turns,
+) -> dict[str, tuple[str, int]]:
+    refs: dict[str, tuple[str, int]] = {}
+    for place, request in turns.each(enumerate(enumerate(wanted))):
+        if isinstance(request, BatchJobRequest) and request.ref is not None:
+            requests.check_name("ref", request.ref)
+            if REF + request.ref in refs:
+                raise errors.InvalidRequest("ref", "another job of the batch has the same ref")
+            job = found.get(place) or plans[place]
+            chain = job.chain if isinstance(job, Submitted) and job.chain else job.number
+            refs[REF + request.ref] = (job.job_id, chain)
+    return refs
+
+
+def _targets(request: JobRequest) -> list[tuple[str, Policy]]:
+    targets = []
+    for one in request.after:
+        job, policy = (
+            (one.job, one.policy) if isinstance(one, AfterRequest) else (one, Policy.SUCCESS)
+        )
+        text = str(job).strip()
+        if not text:
+            raise errors.InvalidRequest("after", "an id is empty")
+        targets.append((text, policy))
+    return targets
+
+
+def names_earlier_jobs(request: JobRequest) -> bool:
+    """Whether the job comes after one that was there before its batch."""
+    return any(not target.startswith(REF) for target, _ in _targets(request))
+
+
+def _earlier(
+    earlier_jobs: EarlierJobs,
+    refs: Mapping[str, tuple[str, int]],
+    targets: Iterable[Sequence[tuple[str, Policy]]],
+) -> dict[str, tuple[str, int]]:
+    """Jobs from before this submit that it names, by the name used; their chain stands for them."""
+    found: dict[str, tuple[str, int]] = {}
+    for name in (target for some in targets for target, _ in some):
+        if name in refs or name in found:
+            continue
+        if name.startswith(REF):
+            raise errors.UnknownReference(
+                "after", "job of this batch with ref", repr(name[len(REF) :])
+            )
+        job = earlier_jobs.find(name)
+        if job is None:
+            raise errors.UnknownReference("after", "job", name)
+        found[name] = (job.job_id, job.chain)
+    return found
+
+
+def refuse_cycles(new_jobs: Sequence[NewJob], plans: Mapping[int, Plan]) -> None:
+    """Jobs of one batch must not wait for each other, by `after` or by artifacts."""
+    makers: dict[str, list[int]] = {}
+    for job in new_jobs:
+        for artifact in job.terms.produces:
+            makers.setdefault(artifact, []).append(job.number)
+    edges = {
+        job.number: [
+            *(one.number for one in job.terms.after),
+            *(maker for need in job.terms.needs for maker in makers.get(need, ())),
+        ]
+        for job in new_jobs
+        if job.terms.after or job.terms.needs
+    }
+    if cycle := graph.find_cycle(edges):
+        names = {plan.number: _name(place, plan) for place, plan in plans.items()}
+        raise errors.DependencyCycle([names.get(number, str(number)) for number in cycle])
+
+
+def _name(place: int, plan: Plan) -> str:
+    ref = plan.request.ref if isinstance(plan.request, BatchJobRequest) else None
+    return ref or f"jobs[{place}]"

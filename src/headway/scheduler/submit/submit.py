@@ -1,0 +1,245 @@
+"""The way in: requests become jobs, all of them or none."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+
+import msgspec
+
+from headway.domain import errors, requests
+from headway.domain.audit import ranges
+from headway.domain.jobs import Job
+from headway.domain.plain_json import Checked
+from headway.domain.requests import JobRequest
+from headway.domain.tokens import Principal
+from headway.scheduler.explain import views
+from headway.scheduler.finish import consequences
+from headway.scheduler.manage import audit
+from headway.scheduler.manage.templates import Templates
+from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.submit import keys, params, references, submit_alone
+from headway.scheduler.submit.batch_errors import Turns
+from headway.scheduler.submit.insert import Inserted, NewJob, insert
+from headway.scheduler.submit.named_jobs import EarlierJobs
+from headway.scheduler.submit.new_jobs import Builder, Origin
+from headway.scheduler.submit.references import Plan, Submitted
+from headway.storage import codec, jobs
+from headway.storage.events import Chronicle
+from headway.storage.jobs import Allocation, LaneIds
+from headway.storage.transaction import Manner, Transaction
+
+
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+    """The submitted job as it is shown, and whether this submit made it."""
+
+    job: Job
+    created: bool
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """A request on its way in; `check` is asked first whether its sender may."""
+
+    scheduler: Scheduler
+    request: JobRequest
+    check: Callable[[Transaction], None] | None = None
+    by: Principal | None = None
+    """Whom the audit log names, if anybody."""
+
+
+def submit(scheduler: Scheduler, request: JobRequest) -> Job:
+    """Submit one job; when this returns, it is on disk."""
+    return submit_later(Wish(scheduler=scheduler, request=request)).result().job
+
+
+def submit_later(wish: Wish) -> "Future[Receipt]":
+    """Submit one job without waiting; callers at the same time share their statements."""
+    ready = msgspec.structs.replace(wish, request=prepared(wish.scheduler, [wish.request])[0])
+    return wish.scheduler.store.write_together(submit_each, ready, Manner.BESIDE)
+
+
+def prepared(scheduler: Scheduler, wanted: Sequence[JobRequest]) -> list[JobRequest]:
+    """The requests, checked as far as they can be without a transaction, which holds up others."""
+    requests.check_count(wanted)
+    with Turns(wanted) as turns:
+        return [_prepared(scheduler, request) for request in turns.each(enumerate(wanted))]
+
+
+def _prepared(scheduler: Scheduler, request: JobRequest) -> JobRequest:
+    requests.check(request)
+    return msgspec.structs.replace(request, params=params.checked(scheduler, request.params))
+
+
+def submit_in(scheduler: Scheduler, tx: Transaction, request: JobRequest) -> Job:
+    """Submit one job in a running transaction."""
+    return submit_each(tx, [Wish(scheduler=scheduler, request=request)])[0].job
+
+
+def submit_each(tx: Transaction, wishes: Sequence[Wish]) -> list[Receipt]:
+    """Jobs of different callers, in one go."""
+    for wish in wishes:
+        if wish.check is not None:
+            wish.check(tx)
+    requested = [wish.request for wish in wishes]
+    new_jobs = NewViews(tx)
+    made = submit_all(wishes[0].scheduler, tx, requested, shown=new_jobs)
+    shown = new_jobs.of([one.number for one in made])
+    _note_submits(tx, wishes, made)
+    standing = views.new(wishes[0].scheduler, tx, [shown[one.number] for one in made])
+    return [
+        _receipt(tx, one, job, request)
+        for one, job, request in zip(made, standing, requested, strict=True)
+    ]
+
+
+def _note_submits(tx: Transaction, wishes: Sequence[Wish], made: Sequence[Submitted]) -> None:
+    """One entry for each caller, however many jobs they submit at the same time."""
+    numbers: dict[Principal, list[int]] = {}
+    for wish, one in zip(wishes, made, strict=True):
+        if wish.by is not None and one.created:
+            numbers.setdefault(wish.by, []).append(one.number)
+    submits = [(by, "create_job", f"job {ranges(its)}") for by, its in numbers.items()]
+    if submits:
+        audit.note_all(wishes[0].scheduler, tx, submits)
+
+
+def _receipt(tx: Transaction, one: Submitted, job: Job, request: JobRequest) -> Receipt:
+    if one.deduplicated:
+        template = Templates(tx).look_up(request.template)
+        wanted = {**(template.params if template else {}), **request.params}
+        differ = msgspec.json.decode(codec.dump(wanted)) != job.params
+        job = msgspec.structs.replace(job, deduplicated=True, params_differ=differ)
+    return Receipt(job=job, created=one.created)
+
+
+class NewViews:
+    """New jobs as they are shown. What was just written need not be read again."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._views: dict[int, Job] = {}
+
+    def note(self, new_jobs: Sequence[NewJob], inserted: Inserted, lane_ids: LaneIds) -> None:
+        """These jobs are written as they are, but for those whose gates are still looked at."""
+        changing = set(inserted.to_admit)
+        for job, row in zip(new_jobs, inserted.rows, strict=True):
+            if job.number not in changing and not job.terms.after:
+                lane = lane_ids.lane(job.lane_id)
+                self._views[job.number] = jobs.view_of_new(row, lane, job.params or "{}")
+
+    def of(self, numbers: Sequence[int]) -> dict[int, Job]:
+        """Some jobs by number; those that are not new are read."""
+        others = [number for number in numbers if number not in self._views]
+        return self._views | {job.number: job for job in jobs.views(self._tx, others)}
+
+
+def submit_all(
+    scheduler: Scheduler,
+    tx: Transaction,
+    wanted: Sequence[JobRequest],
+    origin: Origin | None = None,
+    shown: "NewViews | None" = None,
+) -> list[Submitted]:
+    """Submit jobs, all or nothing. Those of a batch may name each other by `ref`."""
+    with Turns(wanted) as turns:
+        return _submit_all(scheduler, tx, wanted, origin or Origin(), shown, turns)
+
+
+def _submit_all(
+    scheduler: Scheduler,
+    tx: Transaction,
+    wanted: Sequence[JobRequest],
+    origin: Origin,
+    shown: "NewViews | None",
+    turns: Turns,
+) -> list[Submitted]:
+    known, lane_ids = Templates(tx), jobs.LaneIds(tx)
+    if scheduler.defaults:
+        wanted = [_with_defaults(scheduler, known, request) for request in wanted]
+    for place, request in turns.each(enumerate(enumerate(wanted))):
+        if request is not turns.asked[place] or not isinstance(request.params, Checked):
+            requests.check(request)
+        _check_repository(scheduler, request)
+    found = keys.find(tx, wanted, turns)
+    fresh = [place for place in range(len(wanted)) if place not in found]
+    if tx.beside:
+        new = turns.each((place, wanted[place]) for place in fresh)
+        submit_alone.look(tx, new, known, lane_ids, finds_some=bool(found))
+    allocation = jobs.allocate(tx, jobs=len(fresh), positions=len(fresh), payloads=len(fresh))
+    plans = _plans(scheduler, tx, wanted, fresh, allocation, known, turns)
+    all_plans = plans | _unneeded(wanted, found, known, turns)
+    earlier = EarlierJobs(tx)
+    after = references.resolve(
+        earlier, all_plans, found, wanted, turns, sequential=origin.sequential
+    )
+    builder = Builder(scheduler, tx, allocation, origin, lane_ids, earlier)
+    builder.look_up(all_plans.values())
+    asked_for = [
+        builder.new_job(plan, after[plan.number]) for plan in turns.each(all_plans.items())
+    ]
+    references.refuse_cycles(asked_for, all_plans)
+    new_jobs = asked_for[: len(plans)]
+    chronicle = Chronicle(tx)
+    inserted = insert(tx, new_jobs, chronicle)
+    if shown is not None:
+        shown.note(new_jobs, inserted, lane_ids)
+    consequences.settle(scheduler, tx, chronicle, admit=inserted.to_admit)
+    chronicle.write()
+    made = {
+        place: Submitted(number=plan.number, job_id=plan.job_id) for place, plan in plans.items()
+    }
+    return [made.get(place) or found[place] for place in range(len(wanted))]
+
+
+def _with_defaults(scheduler: Scheduler, known: Templates, request: JobRequest) -> JobRequest:
+    """The options of a handler hold however its jobs are submitted."""
+    template = known.look_up(request.template)
+    defaults = scheduler.defaults.get((template or request).job_type or "")
+    return requests.filled_in(request, defaults, template) if defaults else request
+
+
+def _plans(
+    scheduler: Scheduler,
+    tx: Transaction,
+    wanted: Sequence[JobRequest],
+    fresh: Sequence[int],
+    allocation: Allocation,
+    known: Templates,
+    turns: Turns,
+) -> dict[int, Plan]:
+    plans = {}
+    for step, place in turns.each(zip(fresh, enumerate(fresh), strict=True)):
+        request = wanted[place]
+        template = known.find(request.template)
+        plans[place] = Plan(
+            asked=turns.asked[place],
+            request=request,
+            template=template,
+            number=allocation.number + step,
+            job_id=scheduler.new_id(tx.now),
+        )
+    return plans
+
+
+def _unneeded(
+    wanted: Sequence[JobRequest],
+    found: Mapping[int, Submitted],
+    known: Templates,
+    turns: Turns,
+) -> dict[int, Plan]:
+    """Jobs whose unique key is in use: they are not made, but what was asked must make sense."""
+    return {
+        place: Plan(
+            asked=turns.asked[place],
+            request=wanted[place],
+            template=known.find(wanted[place].template),
+            number=one.chain,
+            job_id=one.job_id,
+        )
+        for place, one in turns.each((place, (place, one)) for place, one in found.items())
+        if one.deduplicated
+    }
+
+
+def _check_repository(scheduler: Scheduler, request: JobRequest) -> None:
+    """Who is pinned to a commit needs a repository that can have it."""
+    if request.pinned_head is not None and not scheduler.workspace.is_repository():
+        raise errors.InvalidRequest("pinned_head", "the workspace is not a git repository")

@@ -1,0 +1,30 @@
+"""Which submits nobody else may write beside: those of jobs that wait for what others may end."""
+
+from collections.abc import Iterable
+
+from headway.domain import requests
+from headway.domain.requests import JobRequest
+from headway.scheduler.manage.templates import Templates
+from headway.scheduler.submit import references
+from headway.storage.jobs import LaneIds
+from headway.storage.transaction import Transaction
+
+
+def look(
+    tx: Transaction,
+    new: Iterable[JobRequest],
+    known: Templates,
+    lane_ids: LaneIds,
+    *,
+    finds_some: bool,
+) -> None:
+    """Find out before numbers are taken: they stay taken when the work begins again.
+
+    `finds_some` says that the batch found jobs by their keys. A ref may then name one of those.
+    """
+    for request in new:
+        template = known.find(request.template)
+        lane_ids.find(requests.lane_of(request, template))
+        waits = references.names_earlier_jobs(request) or (finds_some and request.after)
+        if waits or requests.is_gated(request, template):
+            tx.alone()

@@ -1,0 +1,203 @@
+"""The clock was set: what was measured against the old time is put right.
+
+Leases, claims and the reserved slot get one fresh term before anybody judges them, delays last as
+long as they were meant to, and schedules look again for their next fire. Running it twice, or on
+two servers at once, does no harm.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from headway.clock import passed_s
+from headway.domain.reservations import EXPIRES_AFTER_S
+from headway.domain.webhooks import RETRY_DELAYS_S
+from headway.scheduler.finish import consequences
+from headway.scheduler.scheduler import Scheduler
+from headway.scheduler.upkeep import trigger
+from headway.storage import codec
+from headway.storage.events import Chronicle
+from headway.storage.store import Clock
+from headway.storage.transaction import DELIVERIES, DUE, READY, Transaction
+
+BATCH = 1000
+
+SMALLEST_S = 1.0
+"""Less than this is a clock that is kept right, not one that was set."""
+
+MOST_EVENTS = 1000
+"""In so many of the last events a step is looked for that happened while nothing ran."""
+
+STEP = "clock_step"
+SAME_STEP_MS = 60_000
+
+log = logging.getLogger("headway.clock")
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """By how much the clock was set."""
+
+    by_s: float
+    """Against the time in which the machine ran: to have been suspended looks like a step."""
+
+    set_by_s: float
+    """Against the time that passed, suspended or not."""
+
+    within_s: float = 0.0
+    """How long ago the last look was: the clock was set at some moment since then."""
+
+
+def both(first: Step | None, second: Step | None) -> Step | None:
+    """Two steps, one after the other, as one."""
+    if first is None or second is None:
+        return first or second
+    return Step(
+        by_s=first.by_s + second.by_s,
+        set_by_s=first.set_by_s + second.set_by_s,
+        within_s=first.within_s + second.within_s,
+    )
+
+
+class _Look(NamedTuple):
+    """What the clocks said at a moment."""
+
+    moment: float
+    ran: float
+    passed: float
+
+
+class ClockWatch:
+    """Tells when the clock was set: it then moved otherwise than time passed."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        ran: Callable[[], float] = time.monotonic,
+        passed: Callable[[], float] = passed_s,
+    ) -> None:
+        self._clock = clock
+        self._ran = ran
+        self._passed = passed
+        self._last = self._look()
+
+    def step(self) -> Step | None:
+        """By how much the clock was set since the last look, if it was."""
+        before, self._last = self._last, self._look()
+        moved_s = self._last.moment - before.moment
+        by_s = moved_s - (self._last.ran - before.ran)
+        within_s = self._last.passed - before.passed
+        if abs(by_s) < SMALLEST_S:
+            return None
+        return Step(by_s=by_s, set_by_s=_noticeable(moved_s - within_s), within_s=within_s)
+
+    def trusts(self, moment: datetime) -> bool:
+        """Whether this is the time by the clock as it was at the last look."""
+        expected = self._last.moment + self._ran() - self._last.ran
+        return abs(moment.timestamp() - expected) < SMALLEST_S
+
+    def _look(self) -> _Look:
+        return _Look(self._clock.now().timestamp(), self._ran(), self._passed())
+
+
+def _noticeable(seconds: float) -> float:
+    return seconds if abs(seconds) >= SMALLEST_S else 0.0
+
+
+def step_while_away(scheduler: Scheduler) -> Step | None:
+    """By how much the clock was set back while nothing ran, as far as the history tells."""
+    last = scheduler.store.read(_last_known_time)
+    ahead_s = 0.0 if last is None else last / 1000 - scheduler.clock.now().timestamp()
+    return Step(by_s=-ahead_s, set_by_s=-ahead_s) if ahead_s >= SMALLEST_S else None
+
+
+def _last_known_time(tx: Transaction) -> int | None:
+    """The latest time of the last events, or when the clock was set if there were none since.
+
+    Not that of the last one: it may have come after the step, which nothing has noticed yet.
+    """
+    row = tx.row("last_event")
+    if row is None:
+        return None
+    seen = _last_step(tx)
+    latest: int | None = tx.value("latest_moment", after=seen.seq, count=MOST_EVENTS)
+    return seen.at if latest is None else latest
+
+
+def mend(scheduler: Scheduler, step: Step) -> None:
+    """Put right what a step of the clock would spoil."""
+    direction = "forward" if step.by_s > 0 else "back"
+    log.warning(
+        "the clock was set %s by %.0f s; leases are renewed, delays last as long as before, and"
+        " schedules are recomputed",
+        direction,
+        abs(step.by_s),
+    )
+    set_by = scheduler.store.write(partial(_renew, scheduler, step))
+    number: int | None = 0
+    while number is not None:
+        number = scheduler.store.write(partial(_tell_delays, scheduler, after=number))
+    schedule: str | None = ""
+    while schedule is not None:
+        schedule = scheduler.store.write(partial(trigger.look_again, set_by=set_by, after=schedule))
+
+
+def _renew(scheduler: Scheduler, step: Step, tx: Transaction) -> timedelta:
+    """Give fresh terms, and move what must move once; returns by how much the clock was set."""
+    now = tx.now_ms
+    is_known = _is_known(tx, int(step.by_s * 1000))
+    set_by = timedelta() if is_known else timedelta(seconds=step.set_by_s)
+    tx.do("renew_every_lease", now=now, shift=0 if is_known else int(step.by_s * 1000))
+    tx.do("renew_every_claim", until=now + int(scheduler.rules.claim_ttl_s * 1000))
+    tx.do("renew_every_reservation", until=now + int(EXPIRES_AFTER_S * 1000))
+    if set_by:
+        looked = now - int(step.within_s * 1000)
+        tx.do("move_delays", shift=_millis(set_by), looked=looked, now=now)
+    tx.do("bring_back_deliveries", latest=now + int(max(RETRY_DELAYS_S) * 1000))
+    tx.do("forget_later_rate_uses", now=now)
+    tx.wake(READY, DUE, DELIVERIES)
+    return set_by
+
+
+def _millis(span: timedelta) -> int:
+    return round(span / timedelta(milliseconds=1))
+
+
+def _tell_delays(scheduler: Scheduler, tx: Transaction, after: int) -> int | None:
+    """Say anew until when delayed jobs wait; returns after which number to go on, if at all."""
+    rows = tx.rows("delayed_jobs", after=after, count=BATCH)
+    numbers = [row["number"] for row in rows]
+    if numbers:
+        chronicle = Chronicle(tx)
+        consequences.settle(scheduler, tx, chronicle, admit=numbers)
+        chronicle.write()
+    return numbers[-1] if len(numbers) == BATCH else None
+
+
+class _Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """The last step that any server saw, with the number of the last event before it."""
+
+    at: int = 0
+    step_ms: int = 0
+    seq: int = 0
+
+
+def _last_step(tx: Transaction) -> _Seen:
+    row = tx.row("fact", name=STEP)
+    return msgspec.convert(codec.load(row["value"]), _Seen) if row else _Seen()
+
+
+def _is_known(tx: Transaction, step_ms: int) -> bool:
+    """Whether another server has seen this step: what moves with it must be moved only once."""
+    seen = _last_step(tx)
+    same = abs(seen.at - tx.now_ms) < SAME_STEP_MS
+    if same and abs(seen.step_ms - step_ms) < SMALLEST_S * 1000:
+        return True
+    last = tx.row("last_event")
+    now = _Seen(at=tx.now_ms, step_ms=step_ms, seq=last["seq"] if last else 0)
+    tx.do("put_fact", name=STEP, value=codec.dump(msgspec.structs.asdict(now)))
+    return False

@@ -1,0 +1,141 @@
+"""The next slot: who holds it, until when, and the record of what was asked directly."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from headway.domain import errors, events, moments, requests
+from headway.domain.reservations import EXPIRES_AFTER_S, Reservation, ReservationState
+from headway.scheduler.admit import lane_waits
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import records, reservations
+from headway.storage.events import Chronicle
+from headway.storage.transaction import DUE, READY, Row, Transaction
+
+
+def reserve(
+    scheduler: Scheduler, tx: Transaction, reserved_by: str, server: str | None
+) -> Reservation:
+    """Hold the next slot. `server` names the built-in worker whose process the hold dies with."""
+    requests.check_name("reserved_by", reserved_by)
+    expire(scheduler, tx)
+    holder = reservations.active(tx)
+    if holder is not None:
+        raise errors.SlotReserved(holder.reserved_by)
+    reservation_id = scheduler.new_id(tx.now)
+    with lane_waits.kept(scheduler, tx):
+        tx.do(
+            "insert_reservation",
+            reservation_id=reservation_id,
+            reserved_by=reserved_by,
+            server=server,
+            created_at=tx.now_ms,
+            expires_at=_expiry(tx),
+        )
+    tx.wake(DUE)
+    return get(tx, reservation_id)
+
+
+def get(tx: Transaction, reservation_id: str) -> Reservation:
+    """One reservation."""
+    row = tx.row("reservation_by_id", reservation_id=reservation_id)
+    if row is None:
+        raise errors.NotFound("reservation", reservation_id)
+    return reservations.view(row)
+
+
+def page(tx: Transaction, *, before: str | None, count: int) -> list[Reservation]:
+    """Reservations, newest first."""
+    rows = tx.rows("reservations", before=before, count=count)
+    return [reservations.view(row) for row in rows]
+
+
+def renew(tx: Transaction, reservation_id: str) -> bool:
+    """The holder lives; false if the slot is no longer held."""
+    renewed = tx.do("renew_reservation", reservation_id=reservation_id, expires_at=_expiry(tx))
+    tx.wake(DUE)
+    return renewed == 1
+
+
+def mark_running(scheduler: Scheduler, tx: Transaction, reservation_id: str) -> bool:
+    """The direct request has its slot, and the queue may use the others; false if it lost it."""
+    with lane_waits.kept(scheduler, tx):
+        running = tx.do("run_reservation", reservation_id=reservation_id)
+    tx.wake(READY)
+    return running == 1
+
+
+def release(scheduler: Scheduler, tx: Transaction, reservation_id: str) -> Reservation:
+    """Give the slot back; a reservation that has ended is answered as it is."""
+    _end(scheduler, tx, reservation_id, ReservationState.RELEASED)
+    return get(tx, reservation_id)
+
+
+def expire(scheduler: Scheduler, tx: Transaction) -> int:
+    """Who did not renew in time, or whose server is gone, has lost the slot. Answers how many."""
+    expired = tx.do("expire_reservations", now=tx.now_ms, silence=_silence_ms(scheduler))
+    if expired:
+        lane_waits.note_openings(scheduler, tx)
+        tx.wake(READY)
+    return expired
+
+
+def next_expiry(scheduler: Scheduler, tx: Transaction) -> int | None:
+    """When the active reservation ends unless somebody renews it."""
+    at: int | None = tx.value("next_reservation_expiry", silence=_silence_ms(scheduler))
+    return at
+
+
+def _silence_ms(scheduler: Scheduler) -> int:
+    """How long a server may be silent: as long as a worker that holds a lease."""
+    return int(scheduler.rules.lease_ttl_s * 1000)
+
+
+def expire_of_dead_servers(
+    scheduler: Scheduler, tx: Transaction, is_alive: Callable[[Row], bool]
+) -> int:
+    """Nobody is left to use these slots. Answers how many."""
+    alive = [row["worker_id"] for row in tx.rows("workers") if row["built_in"] and is_alive(row)]
+    orphans = tx.rows("active_reservations_elsewhere", servers=records.listed(alive))
+    for row in orphans:
+        _end(scheduler, tx, row["reservation_id"], ReservationState.EXPIRED)
+    return len(orphans)
+
+
+def record_request(
+    tx: Transaction,
+    *,
+    request_id: str,
+    job_type: str,
+    status: str,
+    waited_ms: int,
+    duration_ms: int | None = None,
+    error: str | None = None,
+) -> None:
+    """The audit record of a direct request: what is said of it first is what happened."""
+    facts = {
+        "request_id": request_id,
+        "job_type": job_type,
+        "status": status,
+        "error": error,
+        "waited_ms": waited_ms,
+        "duration_ms": duration_ms,
+    }
+    if tx.do("insert_direct_request", **facts, created_at=tx.now_ms):
+        chronicle = Chronicle(tx)
+        chronicle.add(events.DIRECT_FINISHED, None, {**facts, "error": error and error[:500]})
+        chronicle.write()
+
+
+def _expiry(tx: Transaction) -> int:
+    return moments.to_millis(tx.now + timedelta(seconds=EXPIRES_AFTER_S))
+
+
+def _end(
+    scheduler: Scheduler, tx: Transaction, reservation_id: str, state: ReservationState
+) -> None:
+    with lane_waits.kept(scheduler, tx):
+        ended = tx.do(
+            "end_reservation", reservation_id=reservation_id, state=state, ended_at=tx.now_ms
+        )
+    if ended:
+        tx.wake(READY)

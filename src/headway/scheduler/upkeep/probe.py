@@ -1,0 +1,45 @@
+"""Looking at what cannot notify: files, branches and plug-ins that jobs wait on."""
+
+from headway.domain import artifacts, errors
+from headway.scheduler.admit.gate_facts import HEAD
+from headway.scheduler.finish import consequences
+from headway.scheduler.scheduler import Scheduler
+from headway.storage import records
+from headway.storage.events import Chronicle
+from headway.storage.transaction import Transaction
+
+BATCH = 500
+
+
+def probe(scheduler: Scheduler) -> None:
+    """Look at each watched thing once, and admit the jobs that waited for what has come."""
+    whats = scheduler.store.read(lambda tx: [row["what"] for row in tx.rows("watched")])
+    changed = [what for what in whats if _may_have_come(scheduler, what)]
+    if changed:
+        while scheduler.store.write(lambda tx: _admit(scheduler, tx, changed)):
+            pass
+
+
+def _may_have_come(scheduler: Scheduler, what: str) -> bool:
+    if what.startswith(HEAD):
+        branch, _, commit = what[len(HEAD) :].rpartition(":")
+        return scheduler.workspace.head_matches(branch, commit)
+    try:
+        return scheduler.workspace.has(artifacts.parse(what, scheduler.kinds).probe)
+    except errors.InvalidArtifact:
+        return False
+
+
+def _admit(scheduler: Scheduler, tx: Transaction, whats: list[str]) -> bool:
+    """Let some of those who wait try; whether others may have more luck."""
+    tried = _watchers(tx, whats)
+    chronicle = Chronicle(tx)
+    consequences.settle(scheduler, tx, chronicle, admit=tried)
+    chronicle.write()
+    left = _watchers(tx, whats)
+    return bool(left) and left != tried
+
+
+def _watchers(tx: Transaction, whats: list[str]) -> set[int]:
+    rows = tx.rows("watchers", whats=records.listed(whats), count=BATCH)
+    return {row["job_number"] for row in rows}
