@@ -19,7 +19,7 @@ from bench import (
     servers,
     submit,
 )
-from headway.domain.requests import BatchJobRequest
+from headway.domain.requests.job_requests import BatchJobRequest
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from bench.bed import bed
 from bench.drain import BATCH, submit_many
-from headway.domain.requests import BatchJobRequest, JobRequest
+from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
 from headway.scheduler.claim import dispatch

@@ -6,7 +6,7 @@ import msgspec
 
 from bench.bed import bed, working
 from bench.drain import wait_here
-from headway.domain.requests import BatchJobRequest
+from headway.domain.requests.job_requests import BatchJobRequest
 from headway.scheduler.submit import submit
 
 

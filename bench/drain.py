@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from bench.bed import bed, working
-from headway.domain.requests import JobRequest
+from headway.domain.requests.job_requests import JobRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 

@@ -5,7 +5,7 @@ import threading
 import time
 
 from bench.bed import bed
-from headway.domain.requests import JobRequest
+from headway.domain.requests.job_requests import JobRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 from headway.storage.awaiting import awaiting

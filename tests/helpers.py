@@ -9,7 +9,7 @@ import msgspec
 
 from headway.api.operation import Call, Nothing
 from headway.domain.jobs import Job
-from headway.domain.requests import JobRequest
+from headway.domain.requests.job_requests import JobRequest
 from headway.domain.runs import Outcome, Run, RunStatus
 from headway.domain.tokens import Principal, Role
 from headway.domain.workers import Abilities

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
         WaitedTooLong,
     )
     from headway.domain.events import Event
-    from headway.domain.group_requests import GroupRequest
     from headway.domain.groups import (
         AsConfigured,
         Group,
@@ -61,19 +60,20 @@ if TYPE_CHECKING:
     from headway.domain.jobs import Mode as LockMode
     from headway.domain.jobs import Policy as AfterPolicy
     from headway.domain.limits import ConcurrencyPolicy, StandardPolicy
-    from headway.domain.requests import (
+    from headway.domain.requests.group_requests import GroupRequest
+    from headway.domain.requests.job_requests import (
         AfterRequest,
         BatchJobRequest,
         JobPatch,
         JobRequest,
         LockRequest,
     )
+    from headway.domain.requests.schedule_requests import SchedulePatch, ScheduleRequest
+    from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
     from headway.domain.runs import Run, RunStatus
-    from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
     from headway.domain.schedules import Catchup, Overlap, Schedule
     from headway.domain.signals import Fail, Skip
     from headway.domain.states import JobStatus
-    from headway.domain.template_requests import TemplatePatch, TemplateRequest
     from headway.domain.templates import Template, TemplateStatus
     from headway.domain.tokens import Role, Token
     from headway.domain.webhooks import Delivery, Webhook
@@ -82,10 +82,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AfterPolicy": "headway.domain.jobs:Policy",
-    "AfterRequest": "headway.domain.requests",
+    "AfterRequest": "headway.domain.requests.job_requests",
     "App": "headway.client.app",
     "AsConfigured": "headway.domain.groups",
-    "BatchJobRequest": "headway.domain.requests",
+    "BatchJobRequest": "headway.domain.requests.job_requests",
     "Catchup": "headway.domain.schedules",
     "Client": "headway.client.client",
     "ConcurrencyPolicy": "headway.domain.limits",
@@ -100,7 +100,7 @@ _HOMES = {
     "GroupFailurePolicy": "headway.domain.groups",
     "GroupMember": "headway.domain.groups:Member",
     "GroupMode": "headway.domain.groups",
-    "GroupRequest": "headway.domain.group_requests",
+    "GroupRequest": "headway.domain.requests.group_requests",
     "GroupStatus": "headway.domain.groups",
     "HandlerFailed": "headway.domain.errors",
     "HeadwayError": "headway.domain.errors",
@@ -114,14 +114,14 @@ _HOMES = {
     "JobFunction": "headway.client.functions",
     "JobHandle": "headway.client.handles",
     "JobOptions": "headway.client.options",
-    "JobPatch": "headway.domain.requests",
+    "JobPatch": "headway.domain.requests.job_requests",
     "JobQuery": "headway.api.jobs",
-    "JobRequest": "headway.domain.requests",
+    "JobRequest": "headway.domain.requests.job_requests",
     "JobResult": "headway.domain.jobs",
     "JobStatus": "headway.domain.states",
     "Lane": "headway.domain.jobs",
     "LockMode": "headway.domain.jobs:Mode",
-    "LockRequest": "headway.domain.requests",
+    "LockRequest": "headway.domain.requests.job_requests",
     "NotFinished": "headway.domain.errors",
     "NotFound": "headway.domain.errors",
     "OnFailure": "headway.domain.groups",
@@ -137,18 +137,18 @@ _HOMES = {
     "RunQuery": "headway.api.runs",
     "RunStatus": "headway.domain.runs",
     "Schedule": "headway.domain.schedules",
-    "SchedulePatch": "headway.domain.schedule_requests",
+    "SchedulePatch": "headway.domain.requests.schedule_requests",
     "ScheduleQuery": "headway.api.schedules",
-    "ScheduleRequest": "headway.domain.schedule_requests",
+    "ScheduleRequest": "headway.domain.requests.schedule_requests",
     "Settings": "headway.settings",
     "Skip": "headway.domain.signals",
     "StandardPolicy": "headway.domain.limits",
     "Step": "headway.client.references",
     "SubmitOptions": "headway.client.options",
     "Template": "headway.domain.templates",
-    "TemplatePatch": "headway.domain.template_requests",
+    "TemplatePatch": "headway.domain.requests.template_requests",
     "TemplateQuery": "headway.api.templates",
-    "TemplateRequest": "headway.domain.template_requests",
+    "TemplateRequest": "headway.domain.requests.template_requests",
     "TemplateStatus": "headway.domain.templates",
     "Token": "headway.domain.tokens",
     "Unauthorized": "headway.domain.errors",

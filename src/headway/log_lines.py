@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from headway.domain import moments
+from headway.domain.values import moments
 
 QUIET = ("httpx", "uvicorn.error")
 

@@ -19,9 +19,10 @@ from headway import admin_token
 from headway.client.client import Client
 from headway.client.transport import LocalTransport
 from headway.clock import SystemClock
-from headway.domain import artifacts, errors, moments
+from headway.domain import artifacts, errors
 from headway.domain.jobs import Job
-from headway.domain.requests import BatchJobRequest
+from headway.domain.requests.job_requests import BatchJobRequest
+from headway.domain.values import moments
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.scheduler.submit import submit
 from headway.server_file import ServerFile

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from headway.clock import SystemClock
-from headway.domain import ids
 from headway.domain.handlers import Handler
+from headway.domain.values import ids
 from headway.domain.workers import Abilities, DataHome, served_types
 from headway.scheduler.threads import LiveThreads
 from headway.settings import Settings

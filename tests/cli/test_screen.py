@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from headway.cli.screen import Column, Screen, Styled
-from headway.cli.words import span
+from headway.cli.text.screen import Column, Screen, Styled
+from headway.cli.text.words import span
 
 COLUMNS = [Column("JOB"), Column("WORK", elastic=True), Column("DETAIL", elastic=True)]
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from headway.domain import durations
 from headway.domain.errors import InvalidDuration
+from headway.domain.values import durations
 
 
 @pytest.mark.parametrize(

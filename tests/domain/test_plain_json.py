@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from headway.domain import errors, plain_json
+from headway.domain import errors
+from headway.domain.values import plain_json
 
 MIB = 1024 * 1024
 

@@ -3,7 +3,7 @@
 import pytest
 
 from headway.domain import errors
-from headway.domain.requests import check_url
+from headway.domain.requests.job_requests import check_url
 from headway.domain.webhooks import origin_of, refusal_of_address
 
 

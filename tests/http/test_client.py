@@ -13,7 +13,7 @@ from headway.client import calls
 from headway.client.client import Client
 from headway.client.over_http import HttpTransport
 from headway.domain import errors
-from headway.domain.requests import JobRequest
+from headway.domain.requests.job_requests import JobRequest
 from headway.settings import Settings
 from headway.worker.remote import RemoteTransport
 

@@ -11,7 +11,7 @@ from tests.servers import Server
 from headway.client import calls
 from headway.client.client import Client
 from headway.client.over_http import HttpTransport
-from headway.domain.requests import BatchJobRequest, JobRequest
+from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from headway.api.leases import MOST_ITEMS
 from headway.client import calls
 from headway.client.over_http import _with_keys
 from headway.domain.leases import LONGEST_MESSAGE
-from headway.domain.requests import BatchJobRequest
+from headway.domain.requests.job_requests import BatchJobRequest
 from headway.http.body_sizes import BATCHES, ROOM_FOR_THE_REST, SIZES
 from headway.settings import Settings
 

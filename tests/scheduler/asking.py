@@ -7,7 +7,7 @@ from tests.helpers import WORKER, in_queue
 
 from headway.domain.answers import GateRow, GateState, Graph, RewindReport, Why
 from headway.domain.jobs import Job
-from headway.domain.requests import BatchJobRequest
+from headway.domain.requests.job_requests import BatchJobRequest
 from headway.domain.workers import Abilities
 from headway.scheduler.change import rewind
 from headway.scheduler.claim import registration

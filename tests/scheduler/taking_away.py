@@ -10,7 +10,7 @@ from headway.domain.answers import GateState, Why
 from headway.domain.gates import Blocker, Gate
 from headway.domain.jobs import Policy
 from headway.domain.limits import read_rate
-from headway.domain.requests import JobPatch
+from headway.domain.requests.job_requests import JobPatch
 from headway.domain.workers import Abilities, Worker
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.admit.live_workers import known_workers

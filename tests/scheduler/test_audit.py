@@ -12,7 +12,7 @@ from headway.api import jobs as job_operations
 from headway.api import tokens as token_operations
 from headway.api.audit import AuditQuery
 from headway.domain import audit, errors
-from headway.domain.requests import JobRequest
+from headway.domain.requests.job_requests import JobRequest
 from headway.domain.tokens import Principal, Role
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit

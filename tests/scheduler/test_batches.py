@@ -9,9 +9,9 @@ from tests.helpers import job, submit
 from tests.scheduler.asking import queue_order, submit_all
 
 from headway.domain import errors
-from headway.domain.group_requests import GroupRequest
 from headway.domain.handlers import Handler
-from headway.domain.template_requests import TemplateRequest
+from headway.domain.requests.group_requests import GroupRequest
+from headway.domain.requests.template_requests import TemplateRequest
 from headway.scheduler.manage import groups, limits, templates
 from headway.scheduler.scheduler import Scheduler
 

@@ -6,9 +6,11 @@ import pytest
 from tests.helpers import ask, job, submit
 
 from headway.api import groups, jobs
-from headway.domain import errors, plain_json, requests
-from headway.domain.group_requests import GroupRequest
-from headway.domain.requests import BatchJobRequest
+from headway.domain import errors
+from headway.domain.requests import job_requests
+from headway.domain.requests.group_requests import GroupRequest
+from headway.domain.requests.job_requests import BatchJobRequest
+from headway.domain.values import plain_json
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec
@@ -66,7 +68,7 @@ def test_good_params_are_not_walked_in_a_transaction(
 def test_a_batch_that_names_too_much_never_reaches_a_transaction(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "MOST_NAMED", 9)
+    monkeypatch.setattr(job_requests, "MOST_NAMED", 9)
     one = BatchJobRequest(job_type="work", after=(1, 2), tags=("a",), locks=("b",))
     for operation, body in (
         (jobs.create_jobs, jobs.Batch(jobs=[one, GOOD, one, one])),

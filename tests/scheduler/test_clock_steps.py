@@ -7,12 +7,13 @@ import pytest
 from tests.helpers import WORKER, MovableClock, claim, finish, job, run_next, runs_of, submit
 from tests.servers import wait_for
 
-from headway.domain import errors, moments
-from headway.domain.requests import JobPatch
+from headway.domain import errors
+from headway.domain.requests.job_requests import JobPatch
+from headway.domain.requests.schedule_requests import ScheduleRequest
+from headway.domain.requests.template_requests import TemplateRequest
 from headway.domain.runs import RunStatus
-from headway.domain.schedule_requests import ScheduleRequest
 from headway.domain.states import JobStatus
-from headway.domain.template_requests import TemplateRequest
+from headway.domain.values import moments
 from headway.scheduler.change import queue_control
 from headway.scheduler.claim.start import Started
 from headway.scheduler.lease import leases

@@ -9,7 +9,7 @@ from tests.helpers import MovableClock, claim, finish, job, submit
 from tests.scheduler.asking import keep_time, rewound, submit_all
 
 from headway.domain import errors
-from headway.domain.requests import JobPatch
+from headway.domain.requests.job_requests import JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.domain.workers import Abilities

@@ -8,11 +8,12 @@ import pytest
 from tests.helpers import MovableClock, claim, finish, submit
 from tests.scheduler.asking import keep_time, register, rewound, show, why
 
-from headway.domain import errors, moments, states
+from headway.domain import errors, states
 from headway.domain.answers import GateState
 from headway.domain.gates import after
 from headway.domain.jobs import Job, Mode, Policy
 from headway.domain.runs import RunStatus
+from headway.domain.values import moments
 from headway.scheduler.change import approvals, cancel
 from headway.scheduler.claim.start import Started
 from headway.scheduler.manage import markers

@@ -10,10 +10,10 @@ from headway.api import groups as operations
 from headway.api.jobs import CancelBody
 from headway.api.operation import Paging
 from headway.domain import errors, events
-from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import Group, GroupMode, GroupStatus, OnFailure
 from headway.domain.jobs import RetryPolicy
-from headway.domain.requests import AfterRequest, BatchJobRequest
+from headway.domain.requests.group_requests import GroupRequest
+from headway.domain.requests.job_requests import AfterRequest, BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.domain.tokens import Role

@@ -9,9 +9,9 @@ from tests.helpers import MovableClock, ask, ask_lease, claim, finish, job, subm
 from tests.scheduler.asking import register, show, submit_all, why
 
 from headway.api.jobs import JobQuery, list_jobs
-from headway.domain.group_requests import GroupRequest
 from headway.domain.jobs import Job, Mode
-from headway.domain.requests import JobPatch
+from headway.domain.requests.group_requests import GroupRequest
+from headway.domain.requests.job_requests import JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.scheduler.admit import lock_queues

@@ -17,10 +17,10 @@ from tests.helpers import (
 
 from headway.api import runs as operations
 from headway.domain import errors, events
-from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import GroupStatus, OnFailure
 from headway.domain.jobs import Job, RetryPolicy, RetryState, WaitReason
-from headway.domain.requests import BatchJobRequest
+from headway.domain.requests.group_requests import GroupRequest
+from headway.domain.requests.job_requests import BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.scheduler.change import approvals, rewind

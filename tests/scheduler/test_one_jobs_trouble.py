@@ -8,10 +8,10 @@ from tests.helpers import MovableClock, claim, event_kinds, finish, job, submit
 from tests.scheduler.asking import submit_all
 
 from headway.domain import artifacts
-from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import GroupMode
 from headway.domain.jobs import RetryPolicy
-from headway.domain.requests import BatchJobRequest, JobPatch
+from headway.domain.requests.group_requests import GroupRequest
+from headway.domain.requests.job_requests import BatchJobRequest, JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.scheduler.change import approvals, cancel, queue_control

@@ -11,7 +11,7 @@ from tests.scheduler.asking import closed_gate, keep_time, register, show, why
 from headway.api import children
 from headway.domain import errors
 from headway.domain.gates import Blocker
-from headway.domain.requests import JobRequest
+from headway.domain.requests.job_requests import JobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.tokens import Principal, Role
 from headway.scheduler.manage import limits

@@ -8,7 +8,7 @@ from tests.helpers import MovableClock, claim, event_kinds, finish, job, submit
 from tests.scheduler.asking import queue_order, show, submit_all
 
 from headway.domain import errors, events
-from headway.domain.requests import JobPatch
+from headway.domain.requests.job_requests import JobPatch
 from headway.domain.states import JobStatus
 from headway.scheduler.change import approvals, queue_control
 from headway.scheduler.scheduler import Scheduler

@@ -10,10 +10,10 @@ from tests.helpers import MovableClock, ask, claim, event_kinds, finish
 from headway.api import schedules as operations
 from headway.domain import errors, events
 from headway.domain.jobs import Job
+from headway.domain.requests.schedule_requests import SchedulePatch, ScheduleRequest
+from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.reservations import ReservationState
-from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
 from headway.domain.schedules import Schedule
-from headway.domain.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.tokens import Role
 from headway.scheduler.manage import schedules, templates
 from headway.scheduler.scheduler import Scheduler

@@ -6,7 +6,7 @@ from tests.helpers import MovableClock, ask_lease, claim, finish, submit
 from tests.scheduler.asking import register, show, submit_all, why
 
 from headway.domain.gates import Gate
-from headway.domain.requests import JobPatch
+from headway.domain.requests.job_requests import JobPatch
 from headway.domain.states import JobStatus
 from headway.scheduler.change import cancel, queue_control
 from headway.scheduler.lease.leases import Denied, Granted

@@ -12,8 +12,8 @@ from headway.api import templates as operations
 from headway.domain import errors
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Approval, Lock, RetryPolicy
-from headway.domain.requests import JobRequest
-from headway.domain.template_requests import TemplatePatch, TemplateRequest
+from headway.domain.requests.job_requests import JobRequest
+from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.templates import Template, TemplateStatus
 from headway.domain.tokens import Role
 from headway.scheduler.manage import templates

@@ -18,8 +18,8 @@ from tests.scheduler.asking import (
 
 from headway.domain.answers import GateState
 from headway.domain.gates import Blocker, Gate
-from headway.domain.group_requests import GroupRequest
 from headway.domain.jobs import Job
+from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.scheduler.change import approvals, queue_control, retry

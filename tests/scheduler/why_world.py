@@ -11,10 +11,10 @@ from tests.helpers import MovableClock, ask_lease, claim, finish, submit
 from tests.scheduler.asking import keep_time, register, rewound
 
 from headway.domain import errors, states
-from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import GroupMode, OnFailure
 from headway.domain.jobs import Job, Mode, Policy
-from headway.domain.requests import JobPatch
+from headway.domain.requests.group_requests import GroupRequest
+from headway.domain.requests.job_requests import JobPatch
 from headway.domain.runs import RunStatus
 from headway.scheduler.change import approvals, cancel, queue_control
 from headway.scheduler.claim import claims

@@ -7,9 +7,9 @@ from tests.simulation import requests
 from tests.simulation.requests import KEYS, MARKERS
 
 from headway.domain import states
-from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import GroupMode, OnFailure
-from headway.domain.requests import JobPatch
+from headway.domain.requests.group_requests import GroupRequest
+from headway.domain.requests.job_requests import JobPatch
 from headway.scheduler.change import approvals, cancel, queue_control, retry, rewind
 from headway.scheduler.manage import groups, markers
 from headway.scheduler.scheduler import Scheduler

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.simulation.ledger import Broken
 
-from headway.domain import moments
+from headway.domain.values import moments
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

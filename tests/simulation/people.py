@@ -9,8 +9,8 @@ from tests.simulation.requests import LIMITS, QUEUES, TEMPLATES, TYPES
 
 from headway.domain import webhooks as messages
 from headway.domain.jobs import RetryPolicy
-from headway.domain.schedule_requests import ScheduleRequest
-from headway.domain.template_requests import TemplatePatch, TemplateRequest
+from headway.domain.requests.schedule_requests import ScheduleRequest
+from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
 from headway.scheduler.change import queue_control
 from headway.scheduler.claim import claims
 from headway.scheduler.manage import limits, schedules, templates, webhooks

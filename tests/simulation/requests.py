@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from tests.simulation.chooser import Chooser
 
-from headway.domain.requests import BatchJobRequest
+from headway.domain.requests.job_requests import BatchJobRequest
 
 TYPES = ("cook", "clean", "count")
 QUEUES = ("default", "slow")

@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from headway.domain import errors, moments
+from headway.domain import errors
+from headway.domain.values import moments
 from headway.storage.sqlite.connection import SqliteConnection, SqliteSession
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Clock, Database

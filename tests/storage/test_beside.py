@@ -14,7 +14,7 @@ from tests.helpers import MovableClock, claim, event_kinds, finish, in_queue, jo
 from tests.storage.conftest import scheduler_on
 
 from headway.domain import errors, states
-from headway.domain.requests import BatchJobRequest, JobRequest
+from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
 from headway.scheduler.claim import dispatch

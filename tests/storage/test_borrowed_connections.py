@@ -11,7 +11,7 @@ from tests.storage.conftest import scheduler_on
 
 import headway
 from headway.domain import errors
-from headway.domain.requests import JobRequest
+from headway.domain.requests.job_requests import JobRequest
 from headway.scheduler.submit import submit as submitting
 from headway.storage.postgres.connection import BorrowedConnection
 from headway.storage.store import Store

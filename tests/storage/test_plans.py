@@ -11,7 +11,7 @@ from tests.helpers import MovableClock, claim, finish
 from tests.storage.conftest import open_database, scheduler_on
 
 import headway
-from headway.domain.requests import BatchJobRequest
+from headway.domain.requests.job_requests import BatchJobRequest
 from headway.scheduler.submit import submit
 from headway.storage import postgres, queries, records
 from headway.storage.postgres.connection import connect

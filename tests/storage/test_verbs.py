@@ -6,7 +6,7 @@ import pytest
 from tests.helpers import MovableClock, claim, event_kinds, finish, in_queue, job, submit
 
 from headway.domain import errors
-from headway.domain.requests import BatchJobRequest
+from headway.domain.requests.job_requests import BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.scheduler.change import queue_control

@@ -8,7 +8,7 @@ from tests.worker.executor_helpers import PATIENCE_S, eventually
 
 from headway.clock import SystemClock
 from headway.domain.handlers import Handler
-from headway.domain.requests import BatchJobRequest, JobRequest
+from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
 from headway.domain.workers import Abilities
 from headway.scheduler.claim import pick
 from headway.scheduler.scheduler import Scheduler

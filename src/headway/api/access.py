@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from headway.api import children
 from headway.domain import errors
-from headway.domain.requests import JobRequest
+from headway.domain.requests.job_requests import JobRequest
 from headway.domain.tokens import Principal, Role
 from headway.scheduler import command_permission
 from headway.scheduler.scheduler import Scheduler

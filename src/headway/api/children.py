@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from headway.domain import artifacts, errors, states
 from headway.domain.artifacts import JobSucceeded
-from headway.domain.requests import AfterRequest, JobRequest
+from headway.domain.requests.job_requests import AfterRequest, JobRequest
 from headway.domain.tokens import Principal, Role
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit.references import REF

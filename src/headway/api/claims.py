@@ -18,7 +18,7 @@ from headway.api.leases import read_report, released
 from headway.api.operation import Answered, Call, Nothing, operation
 from headway.domain import errors
 from headway.domain.leases import check_ttl
-from headway.domain.requests import FLAGS, check_name, check_number, check_seconds
+from headway.domain.requests.job_requests import FLAGS, check_name, check_number, check_seconds
 from headway.domain.tokens import Principal, Role
 from headway.domain.workers import Abilities
 from headway.scheduler.claim import claims, dispatch, registration

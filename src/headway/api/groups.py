@@ -7,8 +7,8 @@ import msgspec
 from headway.api import paging
 from headway.api.jobs import CancelBody, refuse_key
 from headway.api.operation import Call, Nothing, Page, Paging, operation
-from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import Group
+from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.tokens import Role
 from headway.scheduler import command_permission
 from headway.scheduler.manage import groups

@@ -7,14 +7,15 @@ import msgspec
 
 from headway.api import access, children, paging
 from headway.api.operation import Answered, Call, Nothing, Page, Paging, map_future, operation
-from headway.domain import errors, states, versions
+from headway.domain import errors, states
 from headway.domain.events import Event
 from headway.domain.jobs import Job, JobResult
-from headway.domain.moments import Moment
-from headway.domain.requests import BatchJobRequest, JobPatch, JobRequest
+from headway.domain.requests.job_requests import BatchJobRequest, JobPatch, JobRequest
 from headway.domain.runs import Run
 from headway.domain.states import JobStatus
 from headway.domain.tokens import Role
+from headway.domain.values import versions
+from headway.domain.values.moments import Moment
 from headway.scheduler.change import cancel as cancelling
 from headway.scheduler.change import queue_control
 from headway.scheduler.explain import results, status

@@ -3,14 +3,7 @@
 from functools import partial
 
 from headway.api import access
-from headway.api.lease_shapes import (
-    ItemAnswer,
-    ItemAnswers,
-    LogAnswer,
-    LogBody,
-    LogItem,
-    LogPieces,
-)
+from headway.api.lease_shapes import ItemAnswer, ItemAnswers, LogAnswer, LogBody, LogItem, LogPieces
 from headway.api.leases import check_count, refused
 from headway.api.operation import Call, Nothing, operation
 from headway.domain import errors

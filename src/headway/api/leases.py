@@ -24,7 +24,7 @@ from headway.api.operation import Answered, Call, Nothing, operation
 from headway.domain import artifacts, errors
 from headway.domain.jobs import Job
 from headway.domain.leases import Lease, check_beat, check_ttl
-from headway.domain.requests import check_number
+from headway.domain.requests.job_requests import check_number
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.tokens import Role
 from headway.scheduler.finish import finish

@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from headway.api import targets
-from headway.domain import versions
 from headway.domain.tokens import Principal, Role
+from headway.domain.values import versions
 from headway.scheduler.manage import audit
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.transaction import Manner, Transaction

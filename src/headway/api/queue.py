@@ -6,10 +6,11 @@ import msgspec
 
 from headway.api import access, paging
 from headway.api.operation import Call, Nothing, Page, Paging, operation
-from headway.domain import errors, priorities
+from headway.domain import errors
 from headway.domain.answers import QueueStatus, RewindReport
 from headway.domain.jobs import Job
 from headway.domain.tokens import Role
+from headway.domain.values import priorities
 from headway.scheduler.change import approvals, queue_control, rewind
 from headway.scheduler.explain import status
 from headway.storage.slices import Slice

@@ -6,12 +6,12 @@ import msgspec
 
 from headway.api import paging
 from headway.api.operation import Call, Nothing, Page, operation
-from headway.domain import versions
 from headway.domain.cron import Fire
 from headway.domain.jobs import Job
-from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
+from headway.domain.requests.schedule_requests import SchedulePatch, ScheduleRequest
 from headway.domain.schedules import Schedule
 from headway.domain.tokens import Role
+from headway.domain.values import versions
 from headway.scheduler.explain import status
 from headway.scheduler.manage import schedules
 from headway.scheduler.upkeep import trigger

@@ -6,10 +6,10 @@ import msgspec
 
 from headway.api import filters, paging
 from headway.api.operation import Call, Nothing, Page, operation
-from headway.domain import versions
-from headway.domain.template_requests import TemplatePatch, TemplateRequest
+from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.templates import Template, TemplateStatus
 from headway.domain.tokens import Role
+from headway.domain.values import versions
 from headway.scheduler import command_permission
 from headway.scheduler.manage import templates
 from headway.storage import templates as kept

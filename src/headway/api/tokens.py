@@ -7,7 +7,7 @@ import msgspec
 
 from headway.api import paging
 from headway.api.operation import Call, Nothing, Page, Paging, operation
-from headway.domain.requests import check_seconds
+from headway.domain.requests.job_requests import check_seconds
 from headway.domain.tokens import Role, Token
 from headway.scheduler.manage import tokens
 from headway.storage import tokens as kept

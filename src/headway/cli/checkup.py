@@ -15,8 +15,8 @@ import msgspec
 
 from headway import admin_token, project_folder, wiring
 from headway import settings as settings_module
-from headway.cli import schedule_text
 from headway.cli.session import Session
+from headway.cli.text import schedule_text
 from headway.client import calls
 from headway.clock import SystemClock
 from headway.domain import errors

@@ -70,7 +70,7 @@ def statuses(incomplete: str) -> list[Offer]:
 
 def _jobs(session: "Session") -> Iterable[Offer]:
     from headway.api.jobs import JobQuery
-    from headway.cli import words
+    from headway.cli.text import words
     from headway.client import calls
 
     for job in session.send(calls.list_jobs(JobQuery(limit=NEWEST))).items:

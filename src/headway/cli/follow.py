@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from headway.cli import lost, words
-from headway.cli.bar import Bar
+from headway.cli import lost
 from headway.cli.session import Session
+from headway.cli.text import words
+from headway.cli.text.bar import Bar
 from headway.client import calls
 from headway.client.calls import JobRef
 from headway.domain import errors, states

@@ -5,7 +5,7 @@ import select
 import stat
 import sys
 
-from headway.cli.screen import Screen
+from headway.cli.text.screen import Screen
 from headway.domain import errors
 
 PATIENCE_S = 1.0

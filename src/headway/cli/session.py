@@ -11,7 +11,7 @@ import typer
 
 from headway import settings as settings_module
 from headway.api.operation import Page
-from headway.cli.screen import Screen
+from headway.cli.text.screen import Screen
 from headway.client import calls
 from headway.client.calls import Call
 from headway.client.client import Client

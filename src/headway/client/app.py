@@ -27,11 +27,13 @@ from headway.client.functions import (
 from headway.client.handles import JobHandle
 from headway.client.options import JobOptions, SubmitOptions
 from headway.client.pipelines import Pipeline, handles
-from headway.domain import errors, json_types, requests
+from headway.domain import errors
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Job
-from headway.domain.requests import BatchJobRequest
+from headway.domain.requests import job_requests
+from headway.domain.requests.job_requests import BatchJobRequest
 from headway.domain.reservations import WAIT_TIMEOUT_S
+from headway.domain.values import json_types
 from headway.settings import Settings
 
 Params = ParamSpec("Params")
@@ -157,7 +159,7 @@ class App:
                     f"there are two jobs named {handler.job_type!r}; give one of them another name"
                 )
             self.handlers[handler.job_type] = handler
-            self.defaults[handler.job_type] = requests.said(plain)
+            self.defaults[handler.job_type] = job_requests.said(plain)
             if prepare is not None:
                 self.prepares[handler.job_type] = prepare
             return job_function(self, handler, chosen)

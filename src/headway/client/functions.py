@@ -23,7 +23,7 @@ from headway.client import calls, options
 from headway.client.handles import JobHandle
 from headway.client.options import JobOptions, SubmitOptions
 from headway.domain.handlers import Handler
-from headway.domain.requests import BatchJobRequest
+from headway.domain.requests.job_requests import BatchJobRequest
 
 if TYPE_CHECKING:
     from headway.client.app import App

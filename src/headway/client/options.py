@@ -8,9 +8,11 @@ import msgspec
 
 from headway.client import references, words
 from headway.client.references import After
-from headway.domain import durations, errors, requests
+from headway.domain import errors
 from headway.domain.jobs import PinnedHead, RetryPolicy
-from headway.domain.requests import BatchJobRequest, LockRequest
+from headway.domain.requests import job_requests
+from headway.domain.requests.job_requests import BatchJobRequest, LockRequest
+from headway.domain.values import durations
 
 
 class JobOptions(TypedDict, total=False):
@@ -78,8 +80,8 @@ def request(
 def check(chosen: BatchJobRequest) -> None:
     """Refuse options that would be refused with every submit."""
     # A submit may still add the half of these two that is missing.
-    requests.check(msgspec.structs.replace(chosen, dedup_key=None, dedup_window_s=None))
-    requests.priority_of(chosen, None)
+    job_requests.check(msgspec.structs.replace(chosen, dedup_key=None, dedup_window_s=None))
+    job_requests.priority_of(chosen, None)
 
 
 _LISTS = {"needs", "produces", "requires", "tags"}

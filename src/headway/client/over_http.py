@@ -16,8 +16,9 @@ from headway.api.jobs import Batch
 from headway.client import wire
 from headway.client.calls import Call
 from headway.client.transport import as_text
-from headway.domain import errors, plain_json
-from headway.domain.requests import JobRequest
+from headway.domain import errors
+from headway.domain.requests.job_requests import JobRequest
+from headway.domain.values import plain_json
 
 if TYPE_CHECKING:
     import asyncio

@@ -6,7 +6,7 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 from headway.client import words
 from headway.client.handles import JobHandle
 from headway.domain.jobs import Job, Policy
-from headway.domain.requests import AfterRequest
+from headway.domain.requests.job_requests import AfterRequest
 
 
 class Step:

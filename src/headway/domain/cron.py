@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 from cronsim import CronSim, CronSimError
 
-from headway.domain import durations
 from headway.domain.errors import InvalidCron, InvalidDuration, InvalidTimezone
+from headway.domain.values import durations
 
 SHORTCUTS = {
     "@hourly": "0 * * * *",

@@ -9,8 +9,8 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from headway.domain import json_types
 from headway.domain.errors import InvalidParams, InvalidResult
+from headway.domain.values import json_types
 
 Isolation = Literal["thread", "process"]
 Function = Callable[..., Any]

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 import msgspec
 
 from headway.domain import states
-from headway.domain.chance import Chance
 from headway.domain.jobs import RetryPolicy
 from headway.domain.states import JobStatus
+from headway.domain.values.chance import Chance
 
 
 class RetryAt(msgspec.Struct, frozen=True):

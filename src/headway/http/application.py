@@ -13,10 +13,11 @@ import msgspec
 from headway.api import masking, pieces, table
 from headway.api.lease_shapes import ClaimBody
 from headway.api.operation import Operation
-from headway.domain import errors, secrets, versions
+from headway.domain import errors, secrets
 from headway.domain.errors import HeadwayError
-from headway.domain.requests import DirectBody
+from headway.domain.requests.job_requests import DirectBody
 from headway.domain.tokens import Principal, Role
+from headway.domain.values import versions
 from headway.http import body_sizes, dashboard, health, metrics, openapi, problems, streams
 from headway.http.claim_desk import ClaimDesk
 from headway.http.direct_desk import DirectDesk

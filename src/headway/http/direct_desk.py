@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from headway.domain import errors, plain_json, secrets
+from headway.domain import errors, secrets
 from headway.domain.answers import DirectAnswer
-from headway.domain.requests import DirectBody
+from headway.domain.requests.job_requests import DirectBody
 from headway.domain.reservations import EXPIRES_AFTER_S
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.tokens import Principal
+from headway.domain.values import plain_json
 from headway.scheduler.manage import audit
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct

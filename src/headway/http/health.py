@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import moments
 from headway.domain.errors import HeadwayError
+from headway.domain.values import moments
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.store import Store
 from headway.storage.transaction import Manner, Transaction

@@ -9,7 +9,7 @@ from headway import __version__
 from headway.api import table as _table  # noqa: F401  (fills OPERATIONS)
 from headway.api.operation import OPERATIONS, Nothing, Operation
 from headway.domain.answers import DirectAnswer
-from headway.domain.requests import DirectBody, JobRequest
+from headway.domain.requests.job_requests import DirectBody, JobRequest
 from headway.domain.tokens import Role
 from headway.http.health import Readiness
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from headway.domain import errors
 from headway.domain.jobs import COMMAND, Lane
-from headway.domain.requests import JobRequest, said
+from headway.domain.requests.job_requests import JobRequest, said
 from headway.domain.schedules import Schedule
 from headway.domain.templates import Template
 from headway.domain.tokens import Role, includes

@@ -7,12 +7,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from headway.domain import artifacts, ids, limits
+from headway.domain import artifacts, limits
 from headway.domain.groups import AsConfigured, GroupFailurePolicy
 from headway.domain.handlers import Handler
 from headway.domain.leases import CLAIM_TTL_S, DEFAULT_TTL_S
 from headway.domain.limits import ConcurrencyPolicy, StandardPolicy
 from headway.domain.secrets import SECRET_PARAMS
+from headway.domain.values import ids
 from headway.scheduler.observations import Observations
 from headway.scheduler.threads import LiveThreads
 from headway.scheduler.waiting_counts import WaitingCounts

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple
 
-from headway.domain import moments
 from headway.domain.answers import QueueCount
 from headway.domain.jobs import Lane
 from headway.domain.states import JobStatus
+from headway.domain.values import moments
 from headway.storage import records
 from headway.storage.transaction import Transaction
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from headway.domain import moments
 from headway.domain.audit import AuditEntry
+from headway.domain.values import moments
 from headway.storage.transaction import Row, Transaction
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
-from headway.domain import moments
 from headway.domain.events import Event
+from headway.domain.values import moments
 from headway.storage import codec
 from headway.storage.transaction import EVENTS, Row, Transaction
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from headway.domain import errors, groups, moments
+from headway.domain import errors, groups
 from headway.domain.groups import Group, GroupMode, Member, OnFailure
+from headway.domain.values import moments
 from headway.storage import jobs, records, slices
 from headway.storage.jobs import ChainEnd
 from headway.storage.slices import Slice

@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import moments, states
+from headway.domain import states
 from headway.domain.states import JobStatus
+from headway.domain.values import moments
 from headway.storage.transaction import Row, Transaction
 
 

@@ -7,17 +7,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headway.domain import errors, moments, retries, states
-from headway.domain.jobs import (
-    POSITION_GAP,
-    Approval,
-    Job,
-    Lane,
-    Progress,
-    RetryState,
-    WaitReason,
-)
+from headway.domain import errors, retries, states
+from headway.domain.jobs import POSITION_GAP, Approval, Job, Lane, Progress, RetryState, WaitReason
 from headway.domain.states import JobStatus
+from headway.domain.values import moments
 from headway.storage import codec, records
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction

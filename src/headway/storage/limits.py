@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import moments
 from headway.domain.gates.pause import Pause
 from headway.domain.jobs import Lane
 from headway.domain.limits import ConcurrencyPolicy, Limit, Rate, Room, Start, read_rate
+from headway.domain.values import moments
 from headway.storage import jobs, records
 from headway.storage.transaction import DUE, READY, Row, Transaction
 

@@ -1,7 +1,7 @@
 """Reservations as they are kept."""
 
-from headway.domain import moments
 from headway.domain.reservations import Reservation, ReservationState
+from headway.domain.values import moments
 from headway.storage.transaction import Row, Transaction
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from headway.domain import errors, moments
+from headway.domain import errors
 from headway.domain.runs import Run, RunStatus
+from headway.domain.values import moments
 from headway.storage import codec, log_files, records
 from headway.storage.transaction import Row, Transaction
 

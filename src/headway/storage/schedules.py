@@ -6,8 +6,8 @@ from functools import partial
 
 import msgspec
 
-from headway.domain import moments
 from headway.domain.schedules import Schedule
+from headway.domain.values import moments
 from headway.storage import codec, records, slices
 from headway.storage.slices import Slice
 from headway.storage.transaction import Row, Transaction

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from headway.domain import moments
 from headway.domain.tokens import Role, Token
+from headway.domain.values import moments
 from headway.storage import records
 from headway.storage.transaction import TOKENS, Row, Transaction
 

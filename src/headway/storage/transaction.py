@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
-from headway.domain import moments
+from headway.domain.values import moments
 
 T = TypeVar("T")
 Row = Mapping[str, Any]

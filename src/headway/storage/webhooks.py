@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from headway.domain import moments
+from headway.domain.values import moments
 from headway.domain.webhooks import Delivery, DeliveryStatus, Webhook
 from headway.storage import codec, records
 from headway.storage.transaction import Row, Transaction

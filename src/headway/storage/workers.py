@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from headway.domain import moments
+from headway.domain.values import moments
 from headway.domain.workers import Abilities, DataHome, Worker
 from headway.storage import codec
 from headway.storage.transaction import Row, Transaction

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from headway.domain import durations
+from headway.domain.values import durations
 
 
 class MovableClock:

@@ -8,8 +8,8 @@ from headway.cli import options
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
-    from headway.cli.screen import Cell
     from headway.cli.session import Session
+    from headway.cli.text.screen import Cell
     from headway.domain.answers import MarkerView
 
 app = commands()
@@ -23,7 +23,7 @@ Name = Annotated[
 def list_artifacts(session: "Session", limit: options.Limit = 50) -> None:
     """List custom artifacts that are present, by name."""
     from headway.api.operation import Page
-    from headway.cli.screen import Column
+    from headway.cli.text.screen import Column
     from headway.client import calls
 
     found, more = session.some(calls.list_artifacts(), limit)
@@ -39,7 +39,7 @@ def list_artifacts(session: "Session", limit: options.Limit = 50) -> None:
 
 
 def _row(session: "Session", one: "MarkerView") -> "list[Cell]":
-    from headway.cli import words
+    from headway.cli.text import words
 
     producer = f"job {session.number(one.job_id)}" if one.job_id else ""
     return [one.artifact, producer, words.age(one.created_at)]

@@ -26,8 +26,8 @@ def audit(
 ) -> None:
     """Show who changed what, newest first, and refused logins."""
     from headway.api.operation import Page
-    from headway.cli import words
-    from headway.cli.screen import Column
+    from headway.cli.text import words
+    from headway.cli.text.screen import Column
     from headway.client import calls
 
     found, more = session.some(calls.list_audit(actor, action), limit)

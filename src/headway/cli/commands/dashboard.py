@@ -21,7 +21,7 @@ def dashboard(
 ) -> None:
     """Print a fresh link to the dashboard; it works once and lets in as an admin."""
     from headway import wiring
-    from headway.cli import words
+    from headway.cli.text import words
     from headway.client import calls
     from headway.domain import errors
 

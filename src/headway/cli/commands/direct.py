@@ -41,7 +41,8 @@ def direct(
     from headway import wiring
     from headway.cli import values
     from headway.client import calls
-    from headway.domain import durations, errors
+    from headway.domain import errors
+    from headway.domain.values import durations
 
     if wiring.server_url(session.settings) is None:
         raise errors.NeedsServer()

@@ -16,7 +16,7 @@ app = commands()
 def doctor(session: "Session") -> None:
     """Diagnose the setup and suggest fixes."""
     from headway.cli import checkup
-    from headway.cli.screen import Styled, clean
+    from headway.cli.text.screen import Styled, clean
 
     findings = checkup.examine(session)
     ill = [one for one in findings if not one.ok]

@@ -51,7 +51,7 @@ def events(
 
 def _list(session: "Session", after: int | None, limit: int) -> None:
     from headway.api.operation import Page
-    from headway.cli import event_text
+    from headway.cli.text import event_text
     from headway.client import calls
 
     if after is None:
@@ -77,7 +77,7 @@ def _follow(session: "Session", after: int | None, limit: int) -> None:
     """One line an event; with --json one object a line."""
     import msgspec
 
-    from headway.cli import event_text
+    from headway.cli.text import event_text
 
     for turn, batch in enumerate(_batches(session, after, limit)):
         if turn == 0 and not session.screen.json:

@@ -29,8 +29,8 @@ GroupId = Annotated[
 def list_groups(session: "Session", limit: options.Limit = 20) -> None:
     """List groups, newest first."""
     from headway.api.operation import Page
-    from headway.cli import words
-    from headway.cli.screen import Column
+    from headway.cli.text import words
+    from headway.cli.text.screen import Column
     from headway.client import calls
 
     found, more = session.some(calls.list_groups(), limit)
@@ -91,7 +91,7 @@ def create(
     from headway.api import table
     from headway.cli import files
     from headway.client import calls
-    from headway.domain.group_requests import GroupRequest
+    from headway.domain.requests.group_requests import GroupRequest
 
     request: GroupRequest = table.decode(files.as_json(file), GroupRequest)
     _sheet(session, session.send(calls.create_group(request)))
@@ -119,8 +119,8 @@ def reorder(session: "Session", group: GroupId, order: options.Jobs) -> None:
 
 
 def _sheet(session: "Session", group: "Group") -> None:
-    from headway.cli import words
-    from headway.cli.screen import Cell, Column
+    from headway.cli.text import words
+    from headway.cli.text.screen import Cell, Column
 
     def render() -> None:
         session.screen.facts(

@@ -29,9 +29,10 @@ def gc(session: "Session", older_than: OlderThan = "7d", dry_run: DryRun = False
 
 def collect(session: "Session", older_than: str, *, dry_run: bool) -> None:
     """Remove them with a bar that counts, or only count them."""
-    from headway.cli.bar import Bar
+    from headway.cli.text.bar import Bar
     from headway.client.transport import local_principal
-    from headway.domain import durations, errors
+    from headway.domain import errors
+    from headway.domain.values import durations
     from headway.scheduler.manage import audit
     from headway.scheduler.upkeep import retention
 
@@ -66,7 +67,7 @@ def backup(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Copy the database to a file while it is in use."""
-    from headway.cli.bar import Bar
+    from headway.cli.text.bar import Bar
     from headway.domain import errors
 
     if not file.parent.is_dir():
@@ -150,7 +151,7 @@ def migrate(
 
 def _move(session: "Session", source: str | None, target: str | None) -> None:
     from headway import wiring
-    from headway.cli.bar import Bar
+    from headway.cli.text.bar import Bar
     from headway.clock import SystemClock
     from headway.domain import errors
     from headway.storage.move import KEYS, move
@@ -184,7 +185,7 @@ def _move(session: "Session", source: str | None, target: str | None) -> None:
 
 def _migrate(session: "Session") -> None:
     from headway import wiring
-    from headway.cli.bar import Bar
+    from headway.cli.text.bar import Bar
     from headway.clock import SystemClock
 
     database = wiring.open_database(session.settings.database_url, SystemClock())

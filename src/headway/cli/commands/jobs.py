@@ -37,7 +37,8 @@ def list_jobs(
     """List jobs, newest first; ended ones only with --all or --status."""
     from headway.api.jobs import JobQuery
     from headway.api.operation import Page
-    from headway.cli import job_text, lost
+    from headway.cli import lost
+    from headway.cli.text import job_text
     from headway.client import calls
 
     shown = status or (None if everything else "active")
@@ -118,7 +119,7 @@ def last(
 
 
 def _sheet(session: "Session", job: "Job") -> None:
-    from headway.cli import job_text
+    from headway.cli.text import job_text
     from headway.client import calls
 
     def render() -> None:
@@ -131,7 +132,7 @@ def _sheet(session: "Session", job: "Job") -> None:
 @command(app, "result", "headway jobs result 7", "headway jobs result 7 | jq .title")
 def result(session: "Session", job: options.Job) -> None:
     """Show the result of an ended job as JSON; its last retry counts."""
-    from headway.cli import words
+    from headway.cli.text import words
     from headway.client import calls
     from headway.domain import states
 
@@ -157,7 +158,7 @@ def status(
     job: options.MaybeJob = None,
 ) -> None:
     """Show the status of one job, or an overview of all."""
-    from headway.cli import top_text, words
+    from headway.cli.text import top_text, words
     from headway.client import calls
 
     if job is None:
@@ -222,7 +223,7 @@ def schedule(
 def events(session: "Session", job: options.Job) -> None:
     """Show a job's history, oldest first."""
     from headway.api.operation import Page
-    from headway.cli import event_text
+    from headway.cli.text import event_text
     from headway.client import calls
 
     found = list(session.client.pages(calls.events_of_job(job)))

@@ -151,7 +151,7 @@ def change(
     """Change the params, priority or start time of a job that no worker has taken."""
     from headway.cli import job_options, values
     from headway.client import calls
-    from headway.domain.requests import JobPatch
+    from headway.domain.requests.job_requests import JobPatch
 
     fields: dict[str, Any] = {}
     if pairs or params is not None:
@@ -205,7 +205,8 @@ def reorder(session: "Session", order: options.Jobs) -> None:
 
 
 def _say(session: "Session", job: "Job") -> None:
-    from headway.cli import lost, words
+    from headway.cli import lost
+    from headway.cli.text import words
 
     reason = f": {session.text(job.wait_reason.detail)}" if job.wait_reason else ""
     asks = job.cancel_requested and job.finished_at is None and not reason

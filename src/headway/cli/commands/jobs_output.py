@@ -48,7 +48,8 @@ def tail(
 
 def _follow_from_the_start(session: "Session", job: "Job", stream: str) -> None:
     """Wait for a job to start, and show all it says; if it never does, exit as attach would."""
-    from headway.cli import follow, words
+    from headway.cli import follow
+    from headway.cli.text import words
 
     found = follow.Follower(session).until_started(job.number)
     if found.run_id is not None and found.started_at is not None:
@@ -77,7 +78,8 @@ def copy_log(
 
 def attach(session: "Session", job: options.Job) -> None:
     """Follow a job until it ends, and exit with its code; 10 if it is blocked."""
-    from headway.cli import aftermath, follow, job_text, words
+    from headway.cli import follow
+    from headway.cli.text import aftermath, job_text, words
 
     try:
         ended = follow.Follower(session).follow(job)

@@ -10,8 +10,8 @@ from headway.cli import options
 from headway.cli.options import command
 
 if TYPE_CHECKING:
-    from headway.cli.bar import Bar
     from headway.cli.session import Session
+    from headway.cli.text.bar import Bar
     from headway.domain.jobs import JobResult
 
 ROUNDS_PER_LOOK = 8
@@ -38,9 +38,10 @@ def wait(
 ) -> None:
     """Wait until jobs and their retries have ended; 0 if all succeeded, 10 if one is blocked."""
     from headway.api.operation import Page
-    from headway.cli import job_options, words
-    from headway.cli.bar import Bar
-    from headway.domain import durations
+    from headway.cli import job_options
+    from headway.cli.text import words
+    from headway.cli.text.bar import Bar
+    from headway.domain.values import durations
 
     job_options.positive("--timeout", timeout)
     wanted = list(dict.fromkeys(jobs))
@@ -111,7 +112,7 @@ def _refuse_lost(session: "Session", jobs: list[str], *, first: bool) -> None:
 
 
 def _say(session: "Session", result: "JobResult") -> None:
-    from headway.cli import words
+    from headway.cli.text import words
 
     tries = f" after {result.attempts} attempts" if result.attempts > 1 else ""
     error = session.text(words.headline(result.error)) if result.error else ""

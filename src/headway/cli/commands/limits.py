@@ -63,7 +63,7 @@ def remove(session: "Session", name: Name) -> None:
 
 
 def _table(session: "Session", limits: "list[LimitView]") -> None:
-    from headway.cli.screen import Column
+    from headway.cli.text.screen import Column
 
     session.screen.table(
         [

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
-    from headway.cli.screen import Cell
     from headway.cli.session import Session
+    from headway.cli.text.screen import Cell
     from headway.domain.answers import LockView
 
 app = commands()
@@ -15,7 +15,7 @@ app = commands()
 @command(app, "locks", "headway locks", "headway locks --json")
 def locks(session: "Session") -> None:
     """List locks that are held or waited for."""
-    from headway.cli.screen import Column
+    from headway.cli.text.screen import Column
     from headway.client import calls
 
     page = session.send(calls.list_locks())
@@ -32,7 +32,7 @@ def locks(session: "Session") -> None:
 
 
 def _row(lock: "LockView") -> "list[Cell]":
-    from headway.cli import words
+    from headway.cli.text import words
 
     first = min((one.since for one in lock.holders), default=None)
     return [

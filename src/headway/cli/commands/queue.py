@@ -37,7 +37,7 @@ def resume(session: "Session", queue: Queue = None, job_type: Type = None) -> No
 
 
 def _say(session: "Session", status: "QueueStatus") -> None:
-    from headway.cli import words
+    from headway.cli.text import words
 
     def render() -> None:
         if not status.paused:

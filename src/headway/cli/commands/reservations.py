@@ -8,8 +8,8 @@ from headway.cli import options
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
-    from headway.cli.screen import Cell
     from headway.cli.session import Session
+    from headway.cli.text.screen import Cell
     from headway.domain.reservations import Reservation
 
 app = commands()
@@ -19,7 +19,7 @@ app = commands()
 def list_reservations(session: "Session", limit: options.Limit = 20) -> None:
     """List reservations of the next slot, newest first."""
     from headway.api.operation import Page
-    from headway.cli.screen import Column
+    from headway.cli.text.screen import Column
     from headway.client import calls
 
     found, more = session.some(calls.list_reservations(), limit)
@@ -38,7 +38,7 @@ def list_reservations(session: "Session", limit: options.Limit = 20) -> None:
 def _row(one: "Reservation") -> "list[Cell]":
     from datetime import UTC, datetime
 
-    from headway.cli import words
+    from headway.cli.text import words
 
     left_s = (one.expires_at - datetime.now(UTC)).total_seconds()
     ends = f"in {words.span(left_s)}" if one.ended_at is None else f"{words.age(one.ended_at)} ago"
@@ -59,7 +59,7 @@ def create(
     ],
 ) -> None:
     """Reserve the next slot: no new job starts until it is released, or for 10 minutes."""
-    from headway.cli import words
+    from headway.cli.text import words
     from headway.client import calls
 
     made = session.send(calls.create_reservation(reserved_by))

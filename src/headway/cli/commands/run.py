@@ -174,7 +174,8 @@ def _follow(session: "Session", job: "Job") -> "Job":
 
 
 def _end(session: "Session", job: "Job") -> None:
-    from headway.cli import follow, job_text, words
+    from headway.cli import follow
+    from headway.cli.text import job_text, words
     from headway.domain import states
 
     if session.screen.json:

@@ -8,8 +8,8 @@ from headway.cli import completion, options
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
-    from headway.cli.screen import Cell
     from headway.cli.session import Session
+    from headway.cli.text.screen import Cell
     from headway.domain.runs import Run
 
 app = commands()
@@ -34,7 +34,7 @@ def list_runs(
     """List executions, newest first."""
     from headway.api.operation import Page
     from headway.api.runs import RunQuery
-    from headway.cli.screen import Column
+    from headway.cli.text.screen import Column
     from headway.client import calls
 
     found, more = session.some(calls.list_runs(RunQuery(status=status, job_id=job)), limit)
@@ -48,7 +48,7 @@ def list_runs(
 
 
 def _row(session: "Session", run: "Run") -> "list[Cell]":
-    from headway.cli import words
+    from headway.cli.text import words
 
     took = words.span(run.duration_ms / 1000) if run.duration_ms is not None else ""
     return [
@@ -64,7 +64,7 @@ def _row(session: "Session", run: "Run") -> "list[Cell]":
 @command(app, "show", "headway runs show RUN")
 def show(session: "Session", run: RunId) -> None:
     """Show everything about one execution."""
-    from headway.cli import job_text, words
+    from headway.cli.text import job_text, words
     from headway.client import calls
 
     found = session.send(calls.get_run(run))

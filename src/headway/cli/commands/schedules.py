@@ -61,8 +61,8 @@ Overlap = Annotated[
 def list_schedules(session: "Session", limit: options.Limit = 50) -> None:
     """List schedules, newest first."""
     from headway.api.operation import Page
-    from headway.cli import schedule_text
-    from headway.cli.screen import Column
+    from headway.cli.text import schedule_text
+    from headway.cli.text.screen import Column
     from headway.client import calls
 
     found, more = session.some(calls.list_schedules(), limit)
@@ -124,7 +124,7 @@ def create(
 ) -> None:
     """Create a schedule from a template and one of --cron, --every and --at."""
     from headway.client import calls
-    from headway.domain.schedule_requests import ScheduleRequest
+    from headway.domain.requests.schedule_requests import ScheduleRequest
 
     fields = _fields(
         pairs, params, cron, every, at, timezone, priority, catchup, catchup_limit, overlap
@@ -165,7 +165,7 @@ def edit(
 ) -> None:
     """Change a schedule; existing jobs stay as they are."""
     from headway.client import calls
-    from headway.domain.schedule_requests import SchedulePatch
+    from headway.domain.requests.schedule_requests import SchedulePatch
 
     fields = _fields(
         pairs, params, cron, every, at, timezone, priority, catchup, catchup_limit, overlap
@@ -226,7 +226,7 @@ def disable(session: "Session", schedule: Name) -> None:
 
 def _switch(session: "Session", schedule: str, enabled: bool) -> None:
     from headway.client import calls
-    from headway.domain.schedule_requests import SchedulePatch
+    from headway.domain.requests.schedule_requests import SchedulePatch
 
     _sheet(session, session.send(calls.change_schedule(schedule, SchedulePatch(enabled=enabled))))
 
@@ -257,7 +257,7 @@ def next_fires(
     count: Annotated[int, typer.Option("-n", "--count", min=1, max=100, help="How many.")] = 10,
 ) -> None:
     """Show the next fires, with local times and weekdays."""
-    from headway.cli.screen import Column
+    from headway.cli.text.screen import Column
     from headway.client import calls
 
     page = session.send(calls.preview_schedule(schedule, count))
@@ -270,7 +270,7 @@ def next_fires(
 
 
 def _when(schedule: "Schedule") -> str:
-    from headway.domain import durations, moments
+    from headway.domain.values import durations, moments
 
     if schedule.cron:
         return f"{schedule.cron} {schedule.timezone}"
@@ -280,7 +280,7 @@ def _when(schedule: "Schedule") -> str:
 
 
 def _sheet(session: "Session", schedule: "Schedule") -> None:
-    from headway.cli import schedule_text, words
+    from headway.cli.text import schedule_text, words
     from headway.client import calls
     from headway.domain.templates import TemplateStatus
 

@@ -142,7 +142,7 @@ def _submit_one(
 
     from headway.client import calls, options
     from headway.domain import errors
-    from headway.domain.requests import JobRequest
+    from headway.domain.requests.job_requests import JobRequest
 
     try:
         request = options.request(job_type, params, chosen)  # type: ignore[arg-type]
@@ -170,7 +170,7 @@ def _hint(params: dict[str, Any], fields: dict[str, str]) -> str:
 
 
 def _say(session: "Session", job: "Job") -> None:
-    from headway.cli import words
+    from headway.cli.text import words
     from headway.domain import states
 
     known = ""
@@ -218,7 +218,7 @@ def _read_words(
 
 
 def _submit_file(session: "Session", file: str, *, alone: bool) -> None:
-    from headway.cli.bar import Bar
+    from headway.cli.text.bar import Bar
     from headway.client import calls
     from headway.domain import errors
 

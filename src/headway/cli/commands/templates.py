@@ -61,8 +61,8 @@ def list_templates(
     """List templates, newest first."""
     from headway.api.operation import Page
     from headway.api.templates import TemplateQuery
-    from headway.cli import words
-    from headway.cli.screen import Column
+    from headway.cli.text import words
+    from headway.cli.text.screen import Column
     from headway.client import calls
 
     query = TemplateQuery(status=None if everything else "ACTIVE")
@@ -115,7 +115,7 @@ def create(
 ) -> None:
     """Create a template; its name must be unused."""
     from headway.client import calls
-    from headway.domain.template_requests import TemplateRequest
+    from headway.domain.requests.template_requests import TemplateRequest
 
     fields = _fields(pairs, params, description, priority, queue, timeout, retries)
     fields.update({k: v for k, v in (("name", name), ("job_type", job_type)) if v is not None})
@@ -144,7 +144,7 @@ def edit(
 ) -> None:
     """Change a template; existing jobs stay as they are."""
     from headway.client import calls
-    from headway.domain.template_requests import TemplatePatch
+    from headway.domain.requests.template_requests import TemplatePatch
 
     fields = _fields(pairs, params, description, priority, queue, timeout, retries)
     if name is not None:
@@ -186,7 +186,7 @@ def _fields(
 ) -> dict[str, Any]:
     """The fields that were given on the command line."""
     from headway.cli import job_options, values
-    from headway.domain import durations
+    from headway.domain.values import durations
 
     fields: dict[str, Any] = {"description": description, "priority": priority, "queue": queue}
     if pairs or params is not None:
@@ -211,9 +211,9 @@ def _read(file: Path | None, fields: dict[str, Any], kind: Any) -> Any:
 
 
 def _sheet(session: "Session", template: "Template") -> None:
-    from headway.cli import job_text, words
-    from headway.domain import durations
+    from headway.cli.text import job_text, words
     from headway.domain.jobs import RetryPolicy
+    from headway.domain.values import durations
 
     policy = template.retry_policy  # one that is the default leaves it to the handler
     session.show(

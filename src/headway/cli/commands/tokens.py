@@ -9,8 +9,8 @@ from headway.cli import options
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
-    from headway.cli.screen import Styled
     from headway.cli.session import Session
+    from headway.cli.text.screen import Styled
     from headway.domain.tokens import Token
 
 app = commands()
@@ -20,8 +20,8 @@ app = commands()
 def list_tokens(session: "Session", limit: options.Limit = 50) -> None:
     """List tokens, newest first, including revoked ones."""
     from headway.api.operation import Page
-    from headway.cli import words
-    from headway.cli.screen import Column
+    from headway.cli.text import words
+    from headway.cli.text.screen import Column
     from headway.client import calls
 
     found, more = session.some(calls.list_tokens(), limit)
@@ -52,8 +52,8 @@ def list_tokens(session: "Session", limit: options.Limit = 50) -> None:
 
 
 def _standing(token: "Token") -> "Styled":
-    from headway.cli import words
-    from headway.cli.screen import Styled
+    from headway.cli.text import words
+    from headway.cli.text.screen import Styled
 
     if token.revoked_at:
         return Styled("revoked", "red")
@@ -82,8 +82,9 @@ def create(
 ) -> None:
     """Create a token; it is shown only once."""
     from headway.client import calls
-    from headway.domain import durations, errors
+    from headway.domain import errors
     from headway.domain.tokens import Role
+    from headway.domain.values import durations
 
     if role not in list(Role):
         raise errors.InvalidRequest("role", f"{role!r} is not one of {', '.join(Role)}")

@@ -33,7 +33,7 @@ def top(
     ] = 1.0,
 ) -> None:
     """Show running and waiting jobs, updated live; q quits."""
-    from headway.cli import top_text
+    from headway.cli.text import top_text
     from headway.client import calls
 
     if session.screen.json:
@@ -47,7 +47,7 @@ def top(
 
 def _redraw(session: "Session", every: float) -> None:
     """Until q or Ctrl-C, which is the way to leave here and no failure."""
-    from headway.cli import top_text
+    from headway.cli.text import top_text
 
     print(OWN_SCREEN, end="")
     try:

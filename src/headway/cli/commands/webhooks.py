@@ -8,8 +8,8 @@ from headway.cli import completion, options
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
-    from headway.cli.screen import Cell
     from headway.cli.session import Session
+    from headway.cli.text.screen import Cell
     from headway.domain.webhooks import Delivery
 
 app = commands()
@@ -28,7 +28,7 @@ DeliveryId = Annotated[
 def list_webhooks(session: "Session", limit: options.Limit = 50) -> None:
     """List endpoints, newest first."""
     from headway.api.operation import Page
-    from headway.cli.screen import Column
+    from headway.cli.text.screen import Column
     from headway.client import calls
 
     found, more = session.some(calls.list_webhooks(), limit)
@@ -109,7 +109,7 @@ def deliveries(
 
 def _table(session: "Session", found: "list[Delivery]") -> None:
     """One line each; on a narrow screen the id and the error go below it."""
-    from headway.cli.screen import Column
+    from headway.cli.text.screen import Column
 
     columns = [Column(title) for title in ("JOB", "STATUS", "TRIES")]
     columns += [Column(title, elastic=True) for title in ("EVENT", "URL")]
@@ -132,7 +132,7 @@ def _table(session: "Session", found: "list[Delivery]") -> None:
 
 
 def _row(session: "Session", one: "Delivery") -> "list[Cell]":
-    from headway.cli import words
+    from headway.cli.text import words
 
     return [
         session.number(one.job_id),

@@ -14,7 +14,7 @@ app = commands()
 @command(app, "why", "headway why 7", "headway why 7 --json")
 def why(session: "Session", job: options.Job) -> None:
     """Explain why a job is not running."""
-    from headway.cli import why_text
+    from headway.cli.text import why_text
     from headway.client import calls
 
     answer = session.send(calls.why(job))

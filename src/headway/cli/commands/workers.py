@@ -8,8 +8,8 @@ from headway.cli import completion
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
-    from headway.cli.screen import Cell
     from headway.cli.session import Session
+    from headway.cli.text.screen import Cell
     from headway.domain.workers import Worker
 
 app = commands()
@@ -19,7 +19,7 @@ app = commands()
 def list_workers(session: "Session") -> None:
     """List known workers and the jobs that they hold."""
     from headway.cli import lost
-    from headway.cli.screen import Column
+    from headway.cli.text.screen import Column
     from headway.client import calls
 
     page = session.send(calls.list_workers())
@@ -72,7 +72,7 @@ def drain(
 
 
 def _row(session: "Session", worker: "Worker") -> "list[Cell]":
-    from headway.cli import words
+    from headway.cli.text import words
 
     able = f" ({', '.join(worker.capabilities)})" if worker.capabilities else ""
     return [
@@ -87,7 +87,7 @@ def _row(session: "Session", worker: "Worker") -> "list[Cell]":
 
 
 def _state(worker: "Worker") -> "Cell":
-    from headway.cli.screen import Styled
+    from headway.cli.text.screen import Styled
 
     if not worker.alive:
         return Styled("gone", "red")

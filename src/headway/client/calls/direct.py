@@ -5,7 +5,7 @@ from typing import Any
 
 from headway.client.calls.call import Call, step
 from headway.domain.answers import DashboardCode, DirectAnswer
-from headway.domain.requests import DirectBody
+from headway.domain.requests.job_requests import DirectBody
 from headway.domain.reservations import WAIT_TIMEOUT_S
 
 

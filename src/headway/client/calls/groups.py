@@ -6,8 +6,8 @@ from headway.api.groups import GroupOrder
 from headway.api.jobs import CancelBody
 from headway.api.operation import Page, Paging
 from headway.client.calls.call import Call, JobRef, step, words
-from headway.domain.group_requests import GroupRequest
 from headway.domain.groups import Group
+from headway.domain.requests.group_requests import GroupRequest
 
 
 def create_group(request: GroupRequest) -> Call[Group]:

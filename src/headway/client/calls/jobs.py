@@ -9,7 +9,7 @@ from headway.client.calls.call import Call, JobRef, job_step, words
 from headway.domain.answers import RewindReport, Why
 from headway.domain.events import Event
 from headway.domain.jobs import Job, JobResult
-from headway.domain.requests import BatchJobRequest, JobPatch, JobRequest
+from headway.domain.requests.job_requests import BatchJobRequest, JobPatch, JobRequest
 from headway.domain.runs import Run
 
 

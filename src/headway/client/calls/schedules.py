@@ -5,7 +5,7 @@ from headway.api.schedules import ScheduleQuery
 from headway.client.calls.call import Call, step, words
 from headway.domain.cron import Fire
 from headway.domain.jobs import Job
-from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
+from headway.domain.requests.schedule_requests import SchedulePatch, ScheduleRequest
 from headway.domain.schedules import Schedule
 
 

@@ -3,7 +3,7 @@
 from headway.api.operation import Page
 from headway.api.templates import TemplateQuery
 from headway.client.calls.call import Call, step, words
-from headway.domain.template_requests import TemplatePatch, TemplateRequest
+from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.templates import Template
 
 

@@ -99,11 +99,7 @@ from headway.domain.errors.refused import (
     UntrustedServer,
     WaitedTooLong,
 )
-from headway.domain.errors.root import (
-    HeadwayError,
-    all_errors,
-    revive,
-)
+from headway.domain.errors.root import HeadwayError, all_errors, revive
 
 __all__ = [
     "AlreadyClaimed",

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from headway.domain import moments, states
+from headway.domain import states
 from headway.domain.gates.verdict import Blocker, Closed
 from headway.domain.limits import Room
+from headway.domain.values import moments
 
 
 def check(uses: Mapping[str, int], rooms: Mapping[str, Room]) -> Closed | None:

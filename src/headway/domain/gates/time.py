@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from headway.domain import moments, states
+from headway.domain import states
 from headway.domain.gates.verdict import Closed
+from headway.domain.values import moments
 
 
 def check(scheduled_for: datetime | None, now: datetime) -> Closed | None:

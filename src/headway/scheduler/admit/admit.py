@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from headway.domain import events, moments, states
+from headway.domain import events, states
 from headway.domain.gates import (
     Blocker,
     Closed,
@@ -18,6 +18,7 @@ from headway.domain.gates import (
 )
 from headway.domain.jobs import WaitReason
 from headway.domain.states import JobStatus
+from headway.domain.values import moments
 from headway.scheduler.admit import lane_waits, lock_queues
 from headway.scheduler.admit.gate_facts import Facts, gather
 from headway.scheduler.scheduler import Scheduler

@@ -6,8 +6,9 @@ goes on until its handler returns, and until then no further attempt of its job 
 
 from collections.abc import Mapping
 
-from headway.domain import moments, states
+from headway.domain import states
 from headway.domain.gates import Closed, worker
+from headway.domain.values import moments
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
 from headway.storage.records import JobRecord

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from headway.domain import moments
 from headway.domain.gates import locks, pause
 from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Lock, Mode
+from headway.domain.values import moments
 from headway.scheduler.admit.lock_queues import Standing
 from headway.storage import jobs, limits, records
 from headway.storage.records import Head

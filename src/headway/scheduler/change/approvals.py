@@ -1,7 +1,8 @@
 """A person's word on a job that waits for it."""
 
-from headway.domain import errors, events, requests, states
+from headway.domain import errors, events, states
 from headway.domain.jobs import Approval, WaitReason
+from headway.domain.requests import job_requests
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
@@ -20,7 +21,7 @@ def approve(
     reason: str | None = None,
 ) -> int:
     """A person agrees: the gate is open; answers the job's number."""
-    requests.check_reason(reason)
+    job_requests.check_reason(reason)
     record = _pending(tx, reference)
     tx.do("set_approval", number=record.number, approval=Approval.APPROVED)
     chronicle = Chronicle(tx)
@@ -39,7 +40,7 @@ def reject(
     reason: str | None = None,
 ) -> int:
     """A person refuses: the job ends there and then; answers its number."""
-    requests.check_reason(reason)
+    job_requests.check_reason(reason)
     record = _pending(tx, reference)
     tx.do("set_approval", number=record.number, approval=Approval.REJECTED)
     chronicle = Chronicle(tx)

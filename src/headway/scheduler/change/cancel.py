@@ -1,7 +1,8 @@
 """Cancelling: what waits ends at once, what runs is asked to end."""
 
-from headway.domain import errors, events, requests, states
+from headway.domain import errors, events, states
 from headway.domain.jobs import Job, WaitReason
+from headway.domain.requests import job_requests
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
@@ -21,7 +22,7 @@ def cancel(
     force: bool = False,
 ) -> int:
     """Cancel a job; answers its number. Without force a running job's run keeps its outcome."""
-    requests.check_reason(reason)
+    job_requests.check_reason(reason)
     record = jobs.read_one(tx, reference)
     if record.status in states.TERMINAL:
         raise errors.NotActive(record.job_id)

@@ -6,9 +6,11 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import errors, events, moments, priorities, requests, states
+from headway.domain import errors, events, states
 from headway.domain.jobs import POSITION_GAP
-from headway.domain.requests import JobPatch
+from headway.domain.requests import job_requests
+from headway.domain.requests.job_requests import JobPatch
+from headway.domain.values import moments, priorities
 from headway.scheduler.admit import lane_waits, lock_queues
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
@@ -64,7 +66,7 @@ def _changed(
         row["position"] = patch.position
         tx.put("raise_position", position=patch.position)
     if patch.scheduled_for is not _UNSET:
-        requests.check_moment("scheduled_for", patch.scheduled_for)
+        job_requests.check_moment("scheduled_for", patch.scheduled_for)
         row["scheduled_for"] = moments.maybe_to_millis(patch.scheduled_for)
         row["delayed"] = 0
     return row
@@ -282,8 +284,8 @@ def resume(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: s
 
 
 def _check_names(queue: str | None, job_type: str | None) -> None:
-    requests.check_name("queue", queue)
-    requests.check_name("job_type", job_type)
+    job_requests.check_name("queue", queue)
+    job_requests.check_name("job_type", job_type)
 
 
 def _tell(tx: Transaction, kind: str, queue: str | None, job_type: str | None) -> None:

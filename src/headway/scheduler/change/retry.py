@@ -6,10 +6,11 @@ chain goes on without a moment in which it has ended.
 
 import msgspec
 
-from headway.domain import errors, events, priorities, states
+from headway.domain import errors, events, states
 from headway.domain.jobs import WaitReason
 from headway.domain.runs import RunStatus
 from headway.domain.tokens import Role
+from headway.domain.values import priorities
 from headway.scheduler import command_permission
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended

@@ -7,7 +7,7 @@ When the marked job starts, ends or meets a closed gate of its own, the next tak
 
 from collections.abc import Mapping, Sequence
 
-from headway.domain import priorities
+from headway.domain.values import priorities
 from headway.storage import holds, records
 from headway.storage.records import Head
 from headway.storage.transaction import Transaction

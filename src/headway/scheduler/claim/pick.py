@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from headway.domain import priorities, states
+from headway.domain import states
 from headway.domain.jobs import Lane
 from headway.domain.limits import Rate
+from headway.domain.values import priorities
 from headway.domain.workers import Abilities
 from headway.scheduler.admit import admit, late_threads
 from headway.scheduler.admit.gate_facts import Facts

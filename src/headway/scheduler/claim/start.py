@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headway.domain import events, leases, moments, states
+from headway.domain import events, leases, states
 from headway.domain.leases import Lease, LeaseState
 from headway.domain.limits import Rate
+from headway.domain.values import moments
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, limits, records

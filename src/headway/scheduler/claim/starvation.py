@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from headway.domain import moments, priorities, states
+from headway.domain import states
 from headway.domain.gates import limits as limits_gate
 from headway.domain.gates import pause, worker
 from headway.domain.jobs import Lane
 from headway.domain.limits import Keeper, Room
+from headway.domain.values import moments, priorities
 from headway.domain.workers import Abilities
 from headway.scheduler.admit import admit
 from headway.scheduler.admit.gate_facts import gather

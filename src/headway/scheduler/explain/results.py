@@ -1,7 +1,8 @@
 """What a finished job came to."""
 
-from headway.domain import errors, moments, states
+from headway.domain import errors, states
 from headway.domain.jobs import JobResult
+from headway.domain.values import moments
 from headway.storage import jobs, records, runs
 from headway.storage.transaction import Transaction
 

@@ -1,14 +1,9 @@
 """Questions about jobs and about the whole: how they are shown, why they wait, how it goes."""
 
-from headway.domain import moments, states
-from headway.domain.answers import (
-    CurrentJob,
-    Paused,
-    QueueStatus,
-    SchedulerStatus,
-    Totals,
-)
+from headway.domain import states
+from headway.domain.answers import CurrentJob, Paused, QueueStatus, SchedulerStatus, Totals
 from headway.domain.states import JobStatus
+from headway.domain.values import moments
 from headway.scheduler.admit import lane_gates
 from headway.scheduler.admit.live_workers import known_workers
 from headway.scheduler.explain.views import page, view, views

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from headway.domain import moments, states
+from headway.domain import states
 from headway.domain.answers import GateRow, GateState, Why
 from headway.domain.gates import (
     Blocker,
@@ -20,6 +20,7 @@ from headway.domain.gates import (
 from headway.domain.gates.after import Predecessor
 from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Job
+from headway.domain.values import moments
 from headway.scheduler.admit import late_threads, lock_queues
 from headway.scheduler.admit.gate_facts import Facts, gather
 from headway.scheduler.admit.lane_gates import LaneGates

@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import moments, states, webhooks
+from headway.domain import states, webhooks
+from headway.domain.values import moments
 from headway.domain.webhooks import Payload
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from headway.domain import moments
 from headway.domain.jobs import Approval, Policy
+from headway.domain.values import moments
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit.insert import NewJob
 from headway.storage import jobs, records

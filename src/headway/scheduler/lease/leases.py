@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import errors, events, leases, moments, states
+from headway.domain import errors, events, leases, states
 from headway.domain.gates import Closed, pause
 from headway.domain.gates import limits as limits_gate
 from headway.domain.leases import Lease, LeaseState
 from headway.domain.limits import Room
+from headway.domain.values import moments
 from headway.domain.workers import Abilities
 from headway.scheduler.admit import admit, lane_waits
 from headway.scheduler.admit.gate_facts import gather

@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import errors, events, graph, requests, states
-from headway.domain.group_requests import GroupRequest
+from headway.domain import errors, events, graph, states
 from headway.domain.groups import Group, GroupMode
 from headway.domain.jobs import After, Policy, Terms, WaitReason
+from headway.domain.requests import job_requests
+from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.tokens import Role
 from headway.scheduler import command_permission
 from headway.scheduler.admit import lock_queues
@@ -31,7 +32,7 @@ def create(scheduler: Scheduler, tx: Transaction, request: GroupRequest) -> Grou
     if not 1 <= len(request.jobs) <= MOST_MEMBERS:
         problem = f"a group has 1 to {MOST_MEMBERS} jobs, not {len(request.jobs)}"
         raise errors.InvalidRequest("jobs", problem)
-    requests.check_name("name", request.name)
+    job_requests.check_name("name", request.name)
     group_id = scheduler.new_id(tx.now)
     groups.insert(
         tx, group_id=group_id, name=request.name, mode=request.mode, on_failure=request.on_failure
@@ -52,7 +53,7 @@ def cancel(
     force: bool = False,
 ) -> Group:
     """Cancel every member that has not ended: at once while it waits, by request while it runs."""
-    requests.check_reason(reason)
+    job_requests.check_reason(reason)
     group_id = groups.find(tx, group_id).group_id
     members = jobs.read(tx, groups.job_numbers(tx, group_id))
     active = [record for record in members if record.status in states.ACTIVE]

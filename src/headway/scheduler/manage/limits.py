@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
-from headway.domain import errors, limits, moments, requests
+from headway.domain import errors, limits
 from headway.domain.answers import LimitView, LockHolder, LockView
 from headway.domain.jobs import Mode
+from headway.domain.requests import job_requests
+from headway.domain.values import moments
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits as kept
@@ -40,7 +42,7 @@ def put(
     scheduler: Scheduler, tx: Transaction, name: str, *, size: int | None, rate: str | None
 ) -> LimitView:
     """Define a limit or change it; whoever waits for room may try again."""
-    requests.check_name("name", name)
+    job_requests.check_name("name", name)
     if size is None and rate is None:
         raise errors.InvalidRequest("size", "give a size, a rate, or both")
     if size is not None and not 0 <= size <= LARGEST_SIZE:

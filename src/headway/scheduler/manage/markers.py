@@ -1,7 +1,8 @@
 """Custom artifacts by hand: markers that are there because somebody says so."""
 
-from headway.domain import artifacts, errors, moments
+from headway.domain import artifacts, errors
 from headway.domain.answers import MarkerView
+from headway.domain.values import moments
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records

@@ -7,12 +7,14 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from headway.domain import cron, durations, errors, priorities, requests
+from headway.domain import cron, errors
 from headway.domain.cron import Fire, Timetable
-from headway.domain.schedule_requests import SchedulePatch, ScheduleRequest
+from headway.domain.requests import job_requests
+from headway.domain.requests.schedule_requests import SchedulePatch, ScheduleRequest
 from headway.domain.schedules import Schedule
 from headway.domain.templates import Template, TemplateStatus
 from headway.domain.tokens import Role
+from headway.domain.values import durations, priorities
 from headway.scheduler import command_permission
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import params
@@ -171,7 +173,7 @@ def _check(tx: Transaction, schedule: Schedule) -> None:
         problem = f"{schedule.catchup_limit} is not between 1 and {MOST_CATCHUP}"
         raise errors.InvalidRequest("catchup_limit", problem)
     if schedule.name is not None:
-        requests.check_name("name", schedule.name)
+        job_requests.check_name("name", schedule.name)
         other = schedules.find(tx, schedule.name)
         if other is not None and other.schedule_id != schedule.schedule_id:
             raise errors.NameTaken("schedule", schedule.name)

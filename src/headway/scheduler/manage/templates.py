@@ -7,9 +7,11 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from headway.domain import errors, plain_json, priorities, requests
-from headway.domain.template_requests import TemplatePatch, TemplateRequest
+from headway.domain import errors
+from headway.domain.requests import job_requests
+from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.templates import Template, TemplateStatus
+from headway.domain.values import plain_json, priorities
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import params
 from headway.storage import templates
@@ -74,22 +76,22 @@ def _read(given: Mapping[str, Any]) -> dict[str, Any]:
     if "priority" in read:
         read["priority"] = priorities.read(read["priority"])
     if "locks" in read:
-        read["locks"] = requests.locks_of(read["locks"], None)
+        read["locks"] = job_requests.locks_of(read["locks"], None)
     return read
 
 
 def _check(scheduler: Scheduler, tx: Transaction, template: Template) -> None:
     """Refuse what would make no job."""
     for field in ("name", "job_type", "queue"):
-        requests.check_name(field, getattr(template, field))
+        job_requests.check_name(field, getattr(template, field))
     plain_json.refuse_nonsense(template.description, "description")
     for tag in template.tags:
-        requests.check_name("tags", tag)
+        job_requests.check_name("tags", tag)
     for lock in template.locks:
-        requests.check_name("locks", lock.key)
-    requests.check_seconds("timeout_s", template.timeout_s, zero=False)
-    requests.check_url("webhook_url", template.webhook_url)
-    requests.check_terms(
+        job_requests.check_name("locks", lock.key)
+    job_requests.check_seconds("timeout_s", template.timeout_s, zero=False)
+    job_requests.check_url("webhook_url", template.webhook_url)
+    job_requests.check_terms(
         template.cost_units, template.limits, template.requires, template.retry_policy
     )
     defined = {row["name"] for row in tx.rows("limits")}

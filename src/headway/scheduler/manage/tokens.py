@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import msgspec
 
-from headway.domain import errors, requests
+from headway.domain import errors
+from headway.domain.requests import job_requests
 from headway.domain.tokens import PREFIX, Principal, Role, Token, digest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import tokens
@@ -22,7 +23,7 @@ def create(
     lasts: timedelta | None = None,
 ) -> Token:
     """A new token; only this answer ever holds it. It is good for ever, or as long as it lasts."""
-    requests.check_name("name", name)
+    job_requests.check_name("name", name)
     text = PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
     return adopt(scheduler, tx, name, role, text, lasts)
 

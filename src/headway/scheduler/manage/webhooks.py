@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headway.domain import errors, requests, webhooks
+from headway.domain import errors, webhooks
+from headway.domain.requests import job_requests
 from headway.domain.webhooks import Delivery, DeliveryStatus, Webhook
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import webhooks as kept
@@ -44,7 +45,7 @@ def register(
     scheduler: Scheduler, tx: Transaction, url: str, events: Sequence[str] | None = None
 ) -> Webhook:
     """A new endpoint for some events, or for all; only this answer ever holds its secret."""
-    requests.check_url("url", url)
+    job_requests.check_url("url", url)
     wanted = tuple(dict.fromkeys(webhooks.EVENTS if events is None else events))
     if not wanted:
         raise errors.InvalidRequest("events", "name at least one event")

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from headway.domain.errors import HeadwayError
-from headway.domain.requests import BatchJobRequest, JobRequest
+from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
 
 T = TypeVar("T")
 

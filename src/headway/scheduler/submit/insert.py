@@ -5,11 +5,12 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import events, moments, states
+from headway.domain import events, states
 from headway.domain.gates import Closed, after, time
 from headway.domain.gates.after import Predecessor
 from headway.domain.jobs import After, Approval, Policy, Terms
 from headway.domain.states import JobStatus
+from headway.domain.values import moments
 from headway.storage import codec, jobs, records
 from headway.storage.events import Chronicle
 from headway.storage.transaction import READY, Transaction

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from headway.domain import errors
-from headway.domain.requests import JobRequest
+from headway.domain.requests.job_requests import JobRequest
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.references import Submitted
 from headway.storage import jobs, records

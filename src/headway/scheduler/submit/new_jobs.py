@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import errors, moments, requests
+from headway.domain import errors
 from headway.domain.jobs import POSITION_GAP, After, Terms
-from headway.domain.requests import JobRequest
+from headway.domain.requests import job_requests
+from headway.domain.requests.job_requests import JobRequest
 from headway.domain.templates import Template
+from headway.domain.values import moments
 from headway.scheduler import command_permission
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import artifact_names, keys, params
@@ -63,14 +65,14 @@ class Builder:
         lane_id, job_type = self._lane(request, template)
         body = self._params(job_type, plan)
         step = plan.number - self._allocation.number
-        start = requests.start_time(request, self._tx.now)
+        start = job_requests.start_time(request, self._tx.now)
         return NewJob(
             number=plan.number,
             job_id=plan.job_id,
             lane_id=lane_id,
             payload_id=0 if body == "{}" else self._allocation.payload_id + step,
             params=None if body == "{}" else body,
-            priority=requests.priority_of(request, template),
+            priority=job_requests.priority_of(request, template),
             position=self._allocation.position + step * POSITION_GAP,
             terms=self._terms(request, template, after),
             scheduled_for=moments.maybe_to_millis(start),
@@ -97,7 +99,7 @@ class Builder:
         return self._lanes[said]
 
     def _find_lane(self, request: JobRequest, template: Template | None) -> tuple[int, str]:
-        lane = requests.lane_of(request, template)
+        lane = job_requests.lane_of(request, template)
         command_permission.check_allowed(self._scheduler, lane)
         self._check_limits(lane.limits)
         return self._lane_ids.find(lane), lane.job_type
@@ -122,7 +124,7 @@ class Builder:
             produces=artifact_names.read(
                 self._scheduler, self._earlier, "produces", request.produces
             ),
-            locks=requests.locks_of(request.locks, template),
+            locks=job_requests.locks_of(request.locks, template),
             pinned_head=request.pinned_head,
             approval=request.approval,
             missing_producer=request.missing_producer,

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from headway.domain import errors, plain_json, secrets
+from headway.domain import errors, secrets
 from headway.domain.handlers import CommandParams
 from headway.domain.jobs import COMMAND
-from headway.domain.plain_json import Checked
+from headway.domain.values import plain_json
+from headway.domain.values.plain_json import Checked
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec
 

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from headway.domain import errors, graph, requests
+from headway.domain import errors, graph
 from headway.domain.jobs import After, Policy
-from headway.domain.requests import AfterRequest, BatchJobRequest, JobRequest
+from headway.domain.requests import job_requests
+from headway.domain.requests.job_requests import AfterRequest, BatchJobRequest, JobRequest
 from headway.domain.templates import Template
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.insert import NewJob
@@ -75,7 +76,7 @@ def _refs(
     refs: dict[str, tuple[str, int]] = {}
     for place, request in turns.each(enumerate(enumerate(wanted))):
         if isinstance(request, BatchJobRequest) and request.ref is not None:
-            requests.check_name("ref", request.ref)
+            job_requests.check_name("ref", request.ref)
             if REF + request.ref in refs:
                 raise errors.InvalidRequest("ref", "another job of the batch has the same ref")
             job = found.get(place) or plans[place]

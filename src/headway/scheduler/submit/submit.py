@@ -5,12 +5,13 @@ from concurrent.futures import Future
 
 import msgspec
 
-from headway.domain import errors, requests
+from headway.domain import errors
 from headway.domain.audit import ranges
 from headway.domain.jobs import Job
-from headway.domain.plain_json import Checked
-from headway.domain.requests import JobRequest
+from headway.domain.requests import job_requests
+from headway.domain.requests.job_requests import JobRequest
 from headway.domain.tokens import Principal
+from headway.domain.values.plain_json import Checked
 from headway.scheduler.explain import views
 from headway.scheduler.finish import consequences
 from headway.scheduler.manage import audit
@@ -58,13 +59,13 @@ def submit_later(wish: Wish) -> "Future[Receipt]":
 
 def prepared(scheduler: Scheduler, wanted: Sequence[JobRequest]) -> list[JobRequest]:
     """The requests, checked as far as they can be without a transaction, which holds up others."""
-    requests.check_count(wanted)
+    job_requests.check_count(wanted)
     with Turns(wanted) as turns:
         return [_prepared(scheduler, request) for request in turns.each(enumerate(wanted))]
 
 
 def _prepared(scheduler: Scheduler, request: JobRequest) -> JobRequest:
-    requests.check(request)
+    job_requests.check(request)
     return msgspec.structs.replace(request, params=params.checked(scheduler, request.params))
 
 
@@ -156,7 +157,7 @@ def _submit_all(
         wanted = [_with_defaults(scheduler, known, request) for request in wanted]
     for place, request in turns.each(enumerate(enumerate(wanted))):
         if request is not turns.asked[place] or not isinstance(request.params, Checked):
-            requests.check(request)
+            job_requests.check(request)
         _check_repository(scheduler, request)
     found = keys.find(tx, wanted, turns)
     fresh = [place for place in range(len(wanted)) if place not in found]
@@ -193,7 +194,7 @@ def _with_defaults(scheduler: Scheduler, known: Templates, request: JobRequest) 
     """The options of a handler hold however its jobs are submitted."""
     template = known.look_up(request.template)
     defaults = scheduler.defaults.get((template or request).job_type or "")
-    return requests.filled_in(request, defaults, template) if defaults else request
+    return job_requests.filled_in(request, defaults, template) if defaults else request
 
 
 def _plans(

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from headway.domain import requests
-from headway.domain.requests import JobRequest
+from headway.domain.requests import job_requests
+from headway.domain.requests.job_requests import JobRequest
 from headway.scheduler.manage.templates import Templates
 from headway.scheduler.submit import references
 from headway.storage.jobs import LaneIds
@@ -24,7 +24,7 @@ def look(
     """
     for request in new:
         template = known.find(request.template)
-        lane_ids.find(requests.lane_of(request, template))
+        lane_ids.find(job_requests.lane_of(request, template))
         waits = references.names_earlier_jobs(request) or (finds_some and request.after)
-        if waits or requests.is_gated(request, template):
+        if waits or job_requests.is_gated(request, template):
             tx.alone()

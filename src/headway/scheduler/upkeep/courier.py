@@ -15,7 +15,8 @@ from typing import TypeVar
 
 import httpx
 
-from headway.domain import errors, moments
+from headway.domain import errors
+from headway.domain.values import moments
 from headway.domain.webhooks import origin_of, signature
 from headway.scheduler.manage import webhooks
 from headway.scheduler.manage.webhooks import DueDelivery, Share, Tried

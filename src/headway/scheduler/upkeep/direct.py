@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from headway.domain import errors, events, moments, requests
+from headway.domain import errors, events
+from headway.domain.requests import job_requests
 from headway.domain.reservations import EXPIRES_AFTER_S, Reservation, ReservationState
+from headway.domain.values import moments
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records, reservations
@@ -16,7 +18,7 @@ def reserve(
     scheduler: Scheduler, tx: Transaction, reserved_by: str, server: str | None
 ) -> Reservation:
     """Hold the next slot. `server` names the built-in worker whose process the hold dies with."""
-    requests.check_name("reserved_by", reserved_by)
+    job_requests.check_name("reserved_by", reserved_by)
     expire(scheduler, tx)
     holder = reservations.active(tx)
     if holder is not None:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
-from headway.domain import errors, moments
+from headway.domain import errors
+from headway.domain.values import moments
 from headway.scheduler.admit import lane_waits, lock_queues
 from headway.scheduler.finish import consequences, postponed
 from headway.scheduler.lease import expire

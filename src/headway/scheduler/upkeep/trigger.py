@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from headway.domain import cron, errors, events
-from headway.domain.requests import JobRequest
+from headway.domain.requests.job_requests import JobRequest
 from headway.domain.schedules import Catchup, Overlap, Schedule
 from headway.domain.tokens import Role
 from headway.scheduler import command_permission

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import psycopg
 
-from headway.domain import errors, moments
+from headway.domain import errors
+from headway.domain.values import moments
 from headway.storage import queries
 from headway.storage.columns import COLUMNS
 from headway.storage.postgres.connection import (

@@ -8,7 +8,8 @@ from datetime import datetime
 
 import psycopg
 
-from headway.domain import errors, moments
+from headway.domain import errors
+from headway.domain.values import moments
 from headway.storage.postgres.clock import SharedClock
 from headway.storage.postgres.connection import (
     BESIDE,

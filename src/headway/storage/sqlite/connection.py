@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from headway.domain import errors, moments
+from headway.domain import errors
+from headway.domain.values import moments
 from headway.storage import queries
 from headway.storage.sqlite.datagrams import Datagrams
 from headway.storage.sqlite.files import DAMAGED, DatabaseFiles, code, said

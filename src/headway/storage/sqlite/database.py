@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from headway.domain import errors, moments
+from headway.domain import errors
+from headway.domain.values import moments
 from headway.storage import private_files, queries
 from headway.storage.queries import Migration
 from headway.storage.sqlite import file_systems

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import json_types
 from headway.domain.handlers import Handler
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.signals import Fail, Skip
+from headway.domain.values import json_types
 from headway.worker.context import JobContext
 from headway.worker.executors import tracebacks
 

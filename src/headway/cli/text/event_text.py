@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from headway.cli import job_text
-from headway.cli.screen import Cell, Column, Styled, clean
 from headway.cli.session import Session
+from headway.cli.text import job_text
+from headway.cli.text.screen import Cell, Column, Styled, clean
 from headway.domain.events import Event
 
 LEFT_OUT = ("run_id", "lease_id")

@@ -1,9 +1,9 @@
 """How a schedule stands: on, off, or on with a template that makes no more jobs."""
 
 from headway.api.templates import TemplateQuery
-from headway.cli import words
-from headway.cli.screen import Styled
 from headway.cli.session import Session
+from headway.cli.text import words
+from headway.cli.text.screen import Styled
 from headway.client import calls
 from headway.domain.schedules import Schedule
 

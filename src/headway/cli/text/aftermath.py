@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from headway.cli import words
 from headway.cli.session import Session
+from headway.cli.text import words
 from headway.client import calls
 from headway.domain import states
 from headway.domain.jobs import Job, RetryState

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from headway.domain.jobs import RetryPolicy
-from headway.domain.requests import LockRequest
+from headway.domain.requests.job_requests import LockRequest
 
 
 class TemplateRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

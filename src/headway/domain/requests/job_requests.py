@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from headway.domain import errors, plain_json, priorities, webhooks
+from headway.domain import errors, webhooks
 from headway.domain.jobs import (
     DEFAULT_QUEUE,
     LONGEST_KEY,
@@ -20,9 +20,10 @@ from headway.domain.jobs import (
     Policy,
     RetryPolicy,
 )
-from headway.domain.moments import Moment
 from headway.domain.reservations import WAIT_TIMEOUT_S
 from headway.domain.templates import Template
+from headway.domain.values import plain_json, priorities
+from headway.domain.values.moments import Moment
 
 FLAGS = {
     "gpu_required": "gpu",

@@ -4,7 +4,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NewType
 
-from headway.domain.chance import Chance
+from headway.domain.values.chance import Chance
 
 JobId = NewType("JobId", str)
 RunId = NewType("RunId", str)

@@ -3,7 +3,7 @@
 import msgspec
 
 from headway.domain.groups import GroupMode, OnFailure
-from headway.domain.requests import BatchJobRequest
+from headway.domain.requests.job_requests import BatchJobRequest
 
 
 class GroupRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from headway.cli.screen import Styled
+from headway.cli.text.screen import Styled
 from headway.domain import states
 from headway.domain.jobs import COMMAND, Job
 from headway.domain.secrets import SECRET_ENV

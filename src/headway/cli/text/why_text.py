@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from headway.cli import advice, aftermath, words
-from headway.cli.screen import Cell, Styled, clean
 from headway.cli.session import Session
+from headway.cli.text import advice, aftermath, words
+from headway.cli.text.screen import Cell, Styled, clean
 from headway.client import calls
 from headway.domain import states
 from headway.domain.answers import GateRow, GateState, Why

@@ -5,14 +5,15 @@ from contextlib import suppress
 
 import msgspec
 
-from headway.cli import words
-from headway.cli.screen import Cell, Column, Styled
 from headway.cli.session import Session
+from headway.cli.text import words
+from headway.cli.text.screen import Cell, Column, Styled
 from headway.client import calls
-from headway.domain import durations, errors, states
+from headway.domain import errors, states
 from headway.domain.jobs import COMMAND, DEFAULT_QUEUE, Job, Lock
 from headway.domain.runs import Run
 from headway.domain.secrets import MASK, SECRET_ENV
+from headway.domain.values import durations
 
 
 def table(session: Session, jobs: Sequence[Job]) -> tuple[list[Column], list[list[Cell]]]:

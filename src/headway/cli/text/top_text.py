@@ -1,9 +1,10 @@
 """The whole at a glance."""
 
 from headway.api.operation import Paging
-from headway.cli import job_text, lost, words
-from headway.cli.screen import Cell, Column
+from headway.cli import lost
 from headway.cli.session import Session
+from headway.cli.text import job_text, words
+from headway.cli.text.screen import Cell, Column
 from headway.client import calls
 from headway.domain.answers import CurrentJob, LimitView, SchedulerStatus
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from headway.cli import aftermath, lost, words
+from headway.cli import lost
 from headway.cli.session import Session
+from headway.cli.text import aftermath, words
 from headway.client import calls
 from headway.domain import states
 from headway.domain.answers import GateRow, GateState, Why
