@@ -13,22 +13,22 @@ CRASHED = "Scheduler crash recovery"
 AT_ONCE = {"max_attempts": 1, "base_delay_s": 0}
 
 DIE_WHILE_RECOVERING = (
-    "import os, signal; from headway.scheduler import finish; "
+    "import os, signal; from headway.scheduler.finish import finish; "
     "finish.close_runs = lambda *_: os.kill(os.getpid(), signal.SIGKILL); "
 )
 
 DIE_IN_THE_THIRD_SLICE = """
 import os, signal
 from headway.scheduler.finish import postponed
-unsettled.AT_ONCE = 20
+postponed.AT_ONCE = 20
 slices = []
-def take_up(tx, take=unsettled.take_up):
+def take_up(tx, take=postponed.take_up):
     taken = take(tx)
     slices.append(taken)
     if len([one for one in slices if one]) == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return taken
-unsettled.take_up = take_up
+postponed.take_up = take_up
 """
 
 DIE_IN_A_TRANSACTION = """

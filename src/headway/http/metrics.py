@@ -1,5 +1,6 @@
 """Prometheus metrics: the questions an operator asks, answered from the database."""
 
+import contextlib
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -10,6 +11,7 @@ from prometheus_client.core import (
     Metric,
 )
 
+from headway.domain import errors
 from headway.scheduler.admit import lane_gates
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits
@@ -33,10 +35,16 @@ class Metrics:
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Every metric, from one state of the database."""
-        yield from self._scheduler.store.read(
-            lambda tx: [*self._queue(tx), *self._work(tx), *self._rest(tx)]
-        )
+        """Every metric of one state of the database, and those of the server itself.
+
+        While the database cannot be read, the server's own metrics remain: they say so.
+        """
+        with contextlib.suppress(errors.Unavailable):
+            yield from self._scheduler.store.read(
+                lambda tx: [*self._queue(tx), *self._work(tx), *_deliveries(tx)]
+            )
+        yield from self._writes()
+        yield from self._observed()
 
     def _queue(self, tx: Transaction) -> Iterator[Metric]:
         depth = GaugeMetricFamily(
@@ -90,16 +98,9 @@ class Metrics:
         yield used
         yield size
 
-    def _rest(self, tx: Transaction) -> Iterator[Metric]:
-        deliveries = GaugeMetricFamily(
-            "headway_deliveries", "Webhook deliveries, by status", labels=["status"]
-        )
-        for row in tx.rows("count_deliveries"):
-            deliveries.add_metric([row["status"]], row["count"])
-        yield deliveries
+    def _writes(self) -> Iterator[Metric]:
         store = self._scheduler.store
         commits, writes = store.counts
-        yield from self._observed()
         yield CounterMetricFamily(
             "headway_commits", "Transactions committed by this server", value=commits
         )
@@ -141,3 +142,12 @@ class Metrics:
             "Leases that expired without being renewed",
             value=seen.expired_leases,
         )
+
+
+def _deliveries(tx: Transaction) -> Iterator[Metric]:
+    deliveries = GaugeMetricFamily(
+        "headway_deliveries", "Webhook deliveries, by status", labels=["status"]
+    )
+    for row in tx.rows("count_deliveries"):
+        deliveries.add_metric([row["status"]], row["count"])
+    yield deliveries
