@@ -159,6 +159,23 @@ def test_readers_make_no_new_file_at_the_path(store: Store, path: Path) -> None:
     assert not path.exists()
 
 
+def empty(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def test_nothing_is_acknowledged_once_the_file_was_emptied(store: Store, path: Path) -> None:
+    put(store, "before")
+    kept = path.read_bytes()
+    empty(path)
+    for _ in range(2):
+        with pytest.raises(errors.DatabaseDamaged, match="emptied while it was in use"):
+            put(store, "after")
+    path.write_bytes(kept)  # the log may have gone on since then
+    with pytest.raises(errors.DatabaseDamaged):
+        put(store, "later")
+    assert store.problem is not None
+
+
 def test_a_link_that_leads_elsewhere_is_noticed(tmp_path: Path) -> None:
     for name in ("one", "two"):
         SqliteDatabase(tmp_path / name / "headway.db", MovableClock(), durable=False).migrate()
@@ -191,12 +208,13 @@ def test_it_is_logged_once_and_so_is_its_end(
     ]
 
 
-def test_no_empty_database_is_made_beside_the_log_of_a_missing_one(
-    store: Store, path: Path
+@pytest.mark.parametrize("harm", [rename, empty])
+def test_no_empty_database_is_made_beside_the_log_of_another(
+    store: Store, path: Path, harm: Harm
 ) -> None:
     put(store, "before")
     log = path.with_name("headway.db-wal")
-    rename(path)
+    harm(path)
     kept = log.read_bytes()
     assert kept
     other = SqliteDatabase(path, MovableClock(), durable=False)
@@ -204,4 +222,4 @@ def test_no_empty_database_is_made_beside_the_log_of_a_missing_one(
         with pytest.raises(errors.OrphanedLog):
             begin()
     assert log.read_bytes() == kept
-    assert not path.exists()
+    assert not path.exists() or not path.stat().st_size

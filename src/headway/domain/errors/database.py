@@ -37,13 +37,13 @@ class DatabaseMoved(Unavailable):
 
 
 class OrphanedLog(Unavailable):
-    """The database file is missing, but its write-ahead log is there."""
+    """The database file is missing or empty, but its write-ahead log is there."""
 
     code = "orphaned_log"
 
-    def __init__(self, database: str, log: str) -> None:
+    def __init__(self, database: str, log: str, *, is_empty: bool = False) -> None:
         super().__init__(
-            f"{database} is missing, but {log} is there and holds its last changes;"
+            f"{database} is {'empty' if is_empty else 'missing'}, but {log} is there and holds its last changes;"
             f" put {database} back, or remove {log} to begin with an empty database"
         )
 

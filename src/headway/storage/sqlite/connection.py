@@ -206,7 +206,7 @@ class SqliteSession:
 
     def is_lost(self, error: Exception) -> bool:
         """Errors of the disk or the file, unlike errors of one statement."""
-        return isinstance(error, errors.DatabaseMoved) or code(error) in _LOST
+        return isinstance(error, (errors.DatabaseMoved, errors.DatabaseDamaged)) or code(error) in _LOST
 
     def explain(self, error: Exception) -> str:
         """What happened, and what to do about it if that is known."""

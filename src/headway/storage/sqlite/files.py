@@ -1,7 +1,8 @@
 """The files of one SQLite database, and connections to them.
 
 An open file outlives its name: what is written to one that was deleted or replaced is gone after a
-restart. So every commit compares device and inode of what was opened with what the path names now.
+restart. So every commit compares device and inode of what was opened with what the path names now,
+and refuses a database file that was emptied in place.
 """
 
 import contextlib
@@ -27,6 +28,7 @@ class DatabaseFiles:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self._known: dict[str, Identity] = {}
+        self._emptied = False
         self._open = 0
         self._lock = threading.Lock()
 
@@ -44,6 +46,7 @@ class DatabaseFiles:
             self._open -= 1
             if not self._open:
                 self._known = {}
+                self._emptied = False
 
     def _connect(self, *, durable: bool, read_only: bool) -> sqlite3.Connection:
         is_first = not self._open
@@ -62,40 +65,48 @@ class DatabaseFiles:
         return raw
 
     def check(self) -> None:
-        """Refuse to go on if a path no longer names the file that was opened."""
+        """Refuse to go on if a path no longer names the file that was opened, or it is empty."""
         for path, known in self._known.items():
-            found = _identity(path)
-            if found != known:
+            found = _status(path)
+            if found is None or _identity(found) != known:
                 raise errors.DatabaseMoved(
                     self.path.name, os.path.basename(path), replaced=found is not None
                 )
+            if not found.st_size and path == str(self.path):
+                self._emptied = True
+        if self._emptied:  # what is put into it later does not fit the log
+            raise errors.DatabaseDamaged(self.path.name, "it was emptied while it was in use")
 
     def _found(self) -> dict[str, Identity]:
         real = os.path.realpath(self.path)  # SQLite follows links, and writes beside the target
         found = {}
         for path in (str(self.path), f"{real}-wal", f"{real}-shm"):
-            identity = _identity(path)
-            if identity is None:
+            status = _status(path)
+            if status is None:
                 raise errors.DatabaseMoved(self.path.name, os.path.basename(path), replaced=False)
-            found[path] = identity
+            found[path] = _identity(status)
         return found
 
 
-def _identity(path: str) -> Identity | None:
-    """Device and inode. Never by opening: to close a file drops the locks SQLite has on it."""
+def _status(path: str) -> os.stat_result | None:
+    """What the path names. Never by opening: to close a file drops the locks SQLite has on it."""
     try:
-        found = os.stat(path)
+        return os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+
+
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
 
 
 def refuse_orphaned_log(path: Path) -> None:
     """Refuse to make a database where SQLite would throw away what is left of an older one."""
     log = path.with_name(f"{path.name}-wal")
+    status = _status(str(path))
     with contextlib.suppress(FileNotFoundError):
-        if not path.exists() and log.stat().st_size:
-            raise errors.OrphanedLog(path.name, log.name)
+        if not (status and status.st_size) and log.stat().st_size:
+            raise errors.OrphanedLog(path.name, log.name, is_empty=status is not None)
 
 
 def connect(
