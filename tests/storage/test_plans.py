@@ -10,10 +10,9 @@ import pytest
 from tests.helpers import MovableClock, claim, finish
 from tests.storage.conftest import open_database, scheduler_on
 
-import headway
 from headway.domain.requests.job_requests import BatchJobRequest
 from headway.scheduler.submit import submit
-from headway.storage import postgres, queries, records
+from headway.storage import queries, records
 from headway.storage.postgres.connection import connect
 from headway.storage.postgres.statements import named
 from headway.storage.sqlite.connection import PACKAGE
@@ -116,14 +115,6 @@ def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield plan
     for inner in plan.get("Plans", ()):
         yield from _nodes(inner)
-
-
-def test_every_named_query_is_used_and_stands_in_both_dialects() -> None:
-    ours = queries.load(PACKAGE).keys()
-    assert ours == queries.load(postgres.__name__).keys()
-    folder = Path(headway.__file__).parent
-    code = "".join(file.read_text() for file in folder.rglob("*.py"))
-    assert [name for name in ours if f'"{name}"' not in code] == []
 
 
 def test_dependencies_are_reopened_in_steps_in_proportion_to_their_number() -> None:

@@ -7,7 +7,6 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from importlib import resources
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -228,29 +227,6 @@ SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i
 WHERE c.relnamespace = 'public'::regnamespace
 AND NOT EXISTS (SELECT 1 FROM pg_constraint o WHERE o.conindid = i.indexrelid)
 """
-
-
-def test_both_dialects_have_the_same_queries() -> None:
-    assert set(queries.load(SQLITE)) == set(queries.load(POSTGRES))
-
-
-def test_a_query_says_the_same_in_both_dialects_about_what_it_takes() -> None:
-    here, there = queries.load(SQLITE), queries.load(POSTGRES)
-    differing = {
-        name
-        for name in here.keys() & there.keys()
-        if _parameters(there[name]) not in ({"rows"}, _parameters(here[name]))
-    }
-    assert differing == set()
-
-
-def test_the_files_of_both_dialects_hold_their_queries_in_the_same_order() -> None:
-    folders = [Path(str(resources.files(one))) / "queries" for one in (SQLITE, POSTGRES)]
-    here, there = (
-        {file.name: HEAD.findall(file.read_text()) for file in folder.glob("*.sql")}
-        for folder in folders
-    )
-    assert here == there
 
 
 def test_every_query_can_be_planned(migrated_postgres: str) -> None:

@@ -1,42 +1,9 @@
--- name: take_lock
--- A running job holds a lock.
-INSERT INTO locks (key, job_number, mode, since) VALUES (:key, :job_number, :mode, :since);
-
--- name: free_locks
--- Jobs that ended hold nothing any more.
-DELETE FROM locks WHERE job_number = ANY (CAST(:numbers AS bigint[])) RETURNING key;
-
--- name: holders
--- Who holds some locks.
-SELECT lo.key, lo.mode, lo.since, lo.job_number, j.job_id FROM locks lo JOIN jobs j ON j.number = lo.job_number
-WHERE lo.key = ANY (CAST(:keys AS text[])) ORDER BY lo.key, lo.since;
-
--- name: all_locks
--- Every lock that is held.
-SELECT lo.key, lo.mode, lo.since, lo.job_number, j.job_id FROM locks lo JOIN jobs j ON j.number = lo.job_number
-ORDER BY lo.key, lo.since;
-
--- name: stand_in_line
--- A job stands in the line for a lock: 0 ready to start, 1 waits for locks, 2 claimed.
-INSERT INTO lock_waiters (key, job_number, mode, standing, lane_id, priority, position)
-VALUES (:key, :job_number, :mode, :standing, :lane_id, :priority, :position)
-ON CONFLICT (key, job_number) DO UPDATE SET standing = excluded.standing, priority = excluded.priority,
-    position = excluded.position;
-
--- name: claim_in_line
--- A worker has taken some jobs; they keep their places until they start.
-UPDATE lock_waiters SET standing = 2 WHERE job_number = ANY (CAST(:numbers AS bigint[]));
-
--- name: leave_lines
--- Some jobs want no lock any more.
-DELETE FROM lock_waiters WHERE job_number = ANY (CAST(:numbers AS bigint[]));
-
 -- name: open_lines
 -- Lines in which somebody waits although nobody holds the lock against it: one index seek for each.
 WITH RECURSIVE lines (key, mode, lane_id) AS (
     SELECT k.value, m.value, (SELECT lane_id FROM lock_waiters
         WHERE key = k.value AND mode = m.value AND standing = 1 ORDER BY lane_id LIMIT 1)
-    FROM unnest(CAST(:keys AS text[])) k (value), (VALUES ('exclusive'), ('shared')) m (value)
+    FROM :keys[text] k, (VALUES ('exclusive'), ('shared')) m (value)
     WHERE NOT EXISTS (SELECT 1 FROM locks l
         WHERE l.key = k.value AND (l.mode = 'exclusive' OR m.value = 'exclusive'))
     UNION ALL
@@ -47,22 +14,12 @@ WITH RECURSIVE lines (key, mode, lane_id) AS (
 )
 SELECT key, mode, lane_id FROM lines WHERE lane_id IS NOT NULL;
 
--- name: locks_with_lines
--- Every lock that somebody waits for or is about to take: one index seek for each.
-WITH RECURSIVE found (key) AS (
-    SELECT (SELECT key FROM lock_waiters ORDER BY key LIMIT 1)
-    UNION ALL
-    SELECT (SELECT key FROM lock_waiters WHERE key > found.key ORDER BY key LIMIT 1)
-    FROM found WHERE found.key IS NOT NULL
-)
-SELECT key FROM found WHERE key IS NOT NULL;
-
 -- name: heads_of_line
 -- The first of a line in one lane; of those who wait, the first for whom every other lock is free too.
 -- Here and below, OFFSET 0 keeps PostgreSQL from reading all lines at once to look each job up.
 SELECT w.job_number, w.priority, w.position FROM lock_waiters w
 WHERE w.key = :key AND w.mode = :mode AND w.standing = :standing AND w.lane_id = :lane_id
-AND w.job_number <> ALL (CAST(:tried AS bigint[]))
+AND w.job_number NOT IN :tried[bigint]
 AND (w.standing = 0 OR NOT EXISTS (
     SELECT 1 FROM lock_waiters o JOIN locks l ON l.key = o.key WHERE o.job_number = w.job_number
     AND (l.mode = 'exclusive' OR o.mode = 'exclusive') OFFSET 0))
@@ -74,7 +31,7 @@ ORDER BY w.priority DESC, w.position, w.job_number LIMIT :count;
 WITH RECURSIVE lines (key, standing, lane_id) AS (
     SELECT k.value, s.value, (SELECT lane_id FROM lock_waiters
         WHERE key = k.value AND mode = 'exclusive' AND standing = s.value ORDER BY lane_id LIMIT 1)
-    FROM unnest(CAST(:keys AS text[])) k (value), (VALUES (0), (1), (2)) s (value)
+    FROM :keys[text] k, (VALUES (0), (1), (2)) s (value)
     UNION ALL
     SELECT key, standing, (SELECT w.lane_id FROM lock_waiters w WHERE w.key = lines.key
         AND w.mode = 'exclusive' AND w.standing = lines.standing AND w.lane_id > lines.lane_id
@@ -106,20 +63,3 @@ FROM lines CROSS JOIN LATERAL (
     OFFSET 0) c
 JOIN lock_waiters w ON w.key = lines.key AND w.job_number = c.number
 JOIN jobs j ON j.number = w.job_number;
-
--- name: exclusives_in_line
--- Jobs that want some locks alone, in the order of the queue, up to a bound.
-SELECT w.key, w.standing, w.lane_id, w.job_number, w.priority, w.position, j.job_id, j.wait_kind
-FROM lock_waiters w JOIN jobs j ON j.number = w.job_number
-WHERE w.key = ANY (CAST(:keys AS text[])) AND w.mode = 'exclusive'
-ORDER BY w.priority DESC, w.position, w.job_number LIMIT :most;
-
--- name: locks_in_line
--- The locks that some jobs stand in line for.
-SELECT job_number, key, mode FROM lock_waiters WHERE job_number = ANY (CAST(:numbers AS bigint[]));
-
--- name: count_lock_waiters
--- How many jobs wait for each lock.
-SELECT w.key, count(*) AS count FROM lock_waiters w WHERE w.standing = 1 OR EXISTS (
-    SELECT 1 FROM locks l WHERE l.key = w.key AND (l.mode = 'exclusive' OR w.mode = 'exclusive'))
-GROUP BY w.key;

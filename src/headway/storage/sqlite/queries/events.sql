@@ -3,32 +3,6 @@
 INSERT INTO events (at, kind, job_number, data)
 SELECT :at, :kind, CAST(nullif(key, '') AS INTEGER), value FROM json_each(:lines);
 
--- name: events_after
--- What happened after a line of history.
-SELECT e.seq, e.at, e.kind, e.job_number, e.data, j.job_id FROM events e LEFT JOIN jobs j ON j.number = e.job_number
-WHERE e.seq > :seq ORDER BY e.seq LIMIT :count;
-
--- name: events_of_job
--- A job's timeline.
-SELECT e.seq, e.at, e.kind, e.job_number, e.data, j.job_id FROM events e JOIN jobs j ON j.number = e.job_number
-WHERE e.job_number = :number AND e.seq > :seq ORDER BY e.seq LIMIT :count;
-
--- name: event_bounds
--- The first and the last line there is.
-SELECT coalesce(min(seq), 0) AS first, coalesce(max(seq), 0) AS last FROM events;
-
--- name: last_event_numbers
--- The numbers of the last lines, the newest first.
-SELECT seq FROM events ORDER BY seq DESC LIMIT :count;
-
--- name: last_event
--- When the last thing happened.
-SELECT seq, at FROM events ORDER BY seq DESC LIMIT 1;
-
--- name: latest_moment
--- The latest moment that one of the last lines after a number names: those before a clock was set back are later.
-SELECT max(at) AS at FROM (SELECT at FROM events WHERE seq > :after ORDER BY seq DESC LIMIT :count) AS last_lines;
-
 -- name: event_writers
 -- Nobody: whatever has a number is there.
 SELECT NULL AS writer WHERE 0;

@@ -27,13 +27,13 @@ WHERE reservation_id = :reservation_id AND state = 'ACTIVE';
 -- name: expire_reservations
 -- Whoever did not renew in time has lost the slot, and so has a server that is silent for too long.
 UPDATE reservations SET state = 'EXPIRED', ended_at = :now WHERE state = 'ACTIVE' AND (
-    expires_at <= :now OR (server IS NOT NULL AND CAST(:now AS bigint) - CAST(:silence AS bigint) >= coalesce(
+    expires_at <= :now OR (server IS NOT NULL AND :now::bigint - :silence::bigint >= coalesce(
         (SELECT last_seen FROM workers WHERE worker_id = server), created_at)));
 
 -- name: active_reservations_elsewhere
 -- Slots that are held for servers other than these.
 SELECT reservation_id FROM reservations WHERE state = 'ACTIVE'
-AND (server IS NULL OR server <> ALL (CAST(:servers AS text[])));
+AND (server IS NULL OR server NOT IN :servers[text]);
 
 -- name: reservations
 -- Reservations, newest first. The letter g sorts after every id.

@@ -33,13 +33,13 @@ VALUES (:delivery_id, :webhook_id, :url, :origin, :event, :job_number, :job_id, 
 -- Messages whose turn has come behind a place, without those to origins that take no more just now.
 -- A server of an earlier version writes no origin.
 SELECT d.delivery_id, d.url, d.due_at FROM deliveries d
-WHERE d.due_at <= :now AND (d.origin IS NULL OR d.origin NOT IN (SELECT value FROM json_each(:full_origins)))
+WHERE d.due_at <= :now AND (d.origin IS NULL OR d.origin NOT IN :full_origins[text])
 AND (d.due_at, d.delivery_id) > (:due_at, :delivery_id)
 ORDER BY d.due_at, d.delivery_id LIMIT :count;
 
 -- name: due_deliveries_to
 -- Messages to some origins whose turn has come.
-SELECT d.delivery_id, d.url FROM deliveries d WHERE d.due_at <= :now AND d.origin IN (SELECT value FROM json_each(:origins))
+SELECT d.delivery_id, d.url FROM deliveries d WHERE d.due_at <= :now AND d.origin IN :origins[text]
 ORDER BY d.due_at, d.delivery_id LIMIT :count;
 
 -- name: take_delivery
@@ -50,7 +50,7 @@ UPDATE deliveries SET due_at = :until WHERE delivery_id = :delivery_id AND due_a
 -- What has to be known to send some messages.
 SELECT d.delivery_id, d.webhook_id, d.url, d.payload, d.attempts, w.secret
 FROM deliveries d LEFT JOIN webhooks w USING (webhook_id)
-WHERE d.delivery_id IN (SELECT value FROM json_each(:delivery_ids)) ORDER BY d.delivery_id;
+WHERE d.delivery_id IN :delivery_ids[text] ORDER BY d.delivery_id;
 
 -- name: record_delivery
 -- How a try went, unless that is no longer of interest: the webhook is gone, or it is another try's turn.
@@ -65,7 +65,7 @@ WHERE delivery_id = :delivery_id AND status <> 'PENDING';
 
 -- name: next_delivery_after
 -- When the next message is due that is not due yet.
-SELECT min(due_at) AS at FROM deliveries WHERE due_at > :now;
+SELECT (SELECT due_at FROM deliveries WHERE due_at > :now ORDER BY due_at LIMIT 1) AS at;
 
 -- name: deliveries
 -- Messages, newest first, perhaps of one status or job. The letter g sorts after every id.

@@ -9,7 +9,7 @@ SELECT {tokens} FROM tokens WHERE digest = :digest;
 -- name: tokens_in_force
 -- Those of some tokens that are neither revoked nor expired.
 SELECT token_id FROM tokens
-WHERE token_id = ANY (CAST(:token_ids AS text[])) AND revoked_at IS NULL AND coalesce(expires_at > :now, TRUE);
+WHERE token_id IN :token_ids[text] AND revoked_at IS NULL AND coalesce(expires_at > :now, TRUE);
 
 -- name: insert_token
 -- A new token.

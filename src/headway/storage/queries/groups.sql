@@ -30,12 +30,12 @@ SELECT number FROM jobs WHERE group_id = :group_id AND finished_at IS NULL LIMIT
 -- name: members_of_groups
 -- The first link of every member of some groups, in order.
 SELECT group_id, number, job_id, chain FROM jobs
-WHERE group_id = ANY (CAST(:group_ids AS text[])) AND retry_of IS NULL
+WHERE group_id IN :group_ids[text] AND retry_of IS NULL
 ORDER BY group_id, group_place, number;
 
 -- name: sizes_of_groups
 -- How many jobs each of some groups has.
-SELECT group_id, count(*) AS jobs FROM jobs WHERE group_id = ANY (CAST(:group_ids AS text[])) GROUP BY group_id;
+SELECT group_id, count(*) AS jobs FROM jobs WHERE group_id IN :group_ids[text] GROUP BY group_id;
 
 -- name: groups
 -- Groups, newest first. The letter g sorts after every id.

@@ -5,9 +5,9 @@ WHERE priority = :priority;
 
 -- name: chain_members
 -- All links of some chains, the first ones too.
-SELECT {jobs} FROM jobs WHERE number = ANY (CAST(:chains AS bigint[])) AND chain = number
+SELECT {jobs} FROM jobs WHERE number IN :chains[bigint] AND chain = number
 UNION ALL
-SELECT {jobs} FROM jobs WHERE chain = ANY (CAST(:chains AS bigint[])) AND retry_of IS NOT NULL
+SELECT {jobs} FROM jobs WHERE chain IN :chains[bigint] AND retry_of IS NOT NULL
 ORDER BY number;
 
 -- name: leave_chain
@@ -24,51 +24,51 @@ ORDER BY number LIMIT :count;
 -- name: chains_that_active_jobs_follow
 -- Which of these chains a job that is not over comes after.
 SELECT DISTINCT d.chain FROM dependencies d JOIN jobs j ON j.number = d.job_number
-WHERE d.chain = ANY (CAST(:chains AS bigint[])) AND j.finished_at IS NULL;
+WHERE d.chain IN :chains[bigint] AND j.finished_at IS NULL;
 
 -- name: artifacts_that_active_jobs_need
 -- Which of these artifacts a job that is not over needs.
 SELECT DISTINCT n.artifact FROM needs n JOIN jobs j ON j.number = n.job_number
-WHERE n.artifact = ANY (CAST(:artifacts AS text[])) AND j.finished_at IS NULL;
+WHERE n.artifact IN :artifacts[text] AND j.finished_at IS NULL;
 
 -- name: groups_in_use
 -- Which of these groups have a member that is not over, or not for long enough.
 SELECT DISTINCT group_id FROM jobs
-WHERE group_id = ANY (CAST(:group_ids AS text[]))
+WHERE group_id IN :group_ids[text]
 AND (finished_at IS NULL OR finished_at > :until);
 
 -- name: jobs_with_undelivered_messages
 -- For which of these jobs somebody is still to be told.
 SELECT DISTINCT job_number FROM deliveries
-WHERE job_number = ANY (CAST(:numbers AS bigint[])) AND status = 'PENDING';
+WHERE job_number IN :numbers[bigint] AND status = 'PENDING';
 
 -- name: payloads_of_runs
 -- The runs of some jobs, and which params they had.
-SELECT run_id, payload_id FROM runs WHERE job_number = ANY (CAST(:numbers AS bigint[]));
+SELECT run_id, payload_id FROM runs WHERE job_number IN :numbers[bigint];
 
 -- name: delete_jobs
 -- Collected jobs are gone.
-DELETE FROM jobs WHERE number = ANY (CAST(:numbers AS bigint[]));
+DELETE FROM jobs WHERE number IN :numbers[bigint];
 
 -- name: delete_runs
 -- And their runs.
-DELETE FROM runs WHERE job_number = ANY (CAST(:numbers AS bigint[]));
+DELETE FROM runs WHERE job_number IN :numbers[bigint];
 
 -- name: delete_events
 -- And their history.
-DELETE FROM events WHERE job_number = ANY (CAST(:numbers AS bigint[]));
+DELETE FROM events WHERE job_number IN :numbers[bigint];
 
 -- name: delete_deliveries
 -- And the messages about them.
-DELETE FROM deliveries WHERE job_number = ANY (CAST(:numbers AS bigint[]));
+DELETE FROM deliveries WHERE job_number IN :numbers[bigint];
 
 -- name: delete_dependencies
 -- And what they came after.
-DELETE FROM dependencies WHERE job_number = ANY (CAST(:numbers AS bigint[]));
+DELETE FROM dependencies WHERE job_number IN :numbers[bigint];
 
 -- name: delete_payloads
 -- And their params; those that all jobs without params share stay.
-DELETE FROM payloads WHERE payload_id = ANY (CAST(:payload_ids AS bigint[])) AND payload_id <> 0;
+DELETE FROM payloads WHERE payload_id IN :payload_ids[bigint] AND payload_id <> 0;
 
 -- name: delete_tag
 -- And their tags.
@@ -84,7 +84,7 @@ DELETE FROM produces WHERE artifact = :artifact AND job_number = :job_number;
 
 -- name: delete_empty_groups
 -- Those of these groups that have no members any more are gone too.
-DELETE FROM groups WHERE group_id = ANY (CAST(:group_ids AS text[]))
+DELETE FROM groups WHERE group_id IN :group_ids[text]
 AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.group_id = groups.group_id);
 
 -- name: delete_old_direct_requests
@@ -95,9 +95,9 @@ RETURNING request_id AS id;
 
 -- name: known_log_folders
 -- Those of these names that are a run or a direct request.
-SELECT run_id AS id FROM runs WHERE run_id = ANY (CAST(:names AS text[]))
+SELECT run_id AS id FROM runs WHERE run_id IN :names[text]
 UNION ALL
-SELECT request_id AS id FROM direct_requests WHERE request_id = ANY (CAST(:names AS text[]));
+SELECT request_id AS id FROM direct_requests WHERE request_id IN :names[text];
 
 -- name: delete_old_reservations
 -- Slots that were given back long ago are forgotten; ids go up with time.

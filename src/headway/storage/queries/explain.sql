@@ -5,7 +5,7 @@ SELECT number, place FROM (
         SELECT number, priority, position FROM jobs
         WHERE phase = 0
         ORDER BY priority DESC, position, number LIMIT :bound) first_ones) placed
-WHERE number IN (SELECT value FROM json_each(:numbers));
+WHERE number IN :numbers[bigint];
 
 -- name: job_at_place
 -- The job at a place of the queue, counted from 0.
