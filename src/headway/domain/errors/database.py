@@ -42,8 +42,9 @@ class OrphanedLog(Unavailable):
     code = "orphaned_log"
 
     def __init__(self, database: str, log: str, *, is_empty: bool = False) -> None:
+        state = "empty" if is_empty else "missing"
         super().__init__(
-            f"{database} is {'empty' if is_empty else 'missing'}, but {log} is there and holds its last changes;"
+            f"{database} is {state}, but {log} is there and holds its last changes;"
             f" put {database} back, or remove {log} to begin with an empty database"
         )
 

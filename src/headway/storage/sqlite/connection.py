@@ -206,7 +206,8 @@ class SqliteSession:
 
     def is_lost(self, error: Exception) -> bool:
         """Errors of the disk or the file, unlike errors of one statement."""
-        return isinstance(error, (errors.DatabaseMoved, errors.DatabaseDamaged)) or code(error) in _LOST
+        is_file_lost = isinstance(error, errors.DatabaseMoved | errors.DatabaseDamaged)
+        return is_file_lost or code(error) in _LOST
 
     def explain(self, error: Exception) -> str:
         """What happened, and what to do about it if that is known."""
