@@ -110,7 +110,7 @@ def load(
     try:
         found = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
-        wrong = errors.from_validation(str(error))
+        wrong = errors.from_validation(error)
         name = next(iter(wrong.fields), "")
         raise errors.InvalidRequest(
             place(name, options, folder), wrong.fields.get(name, wrong.detail)

@@ -6,6 +6,7 @@ import pytest
 
 from headway.domain import states
 from headway.domain.gates import (
+    FullLimit,
     Gate,
     after,
     approval,
@@ -22,7 +23,7 @@ from headway.domain.gates.artifacts import Need, Producer
 from headway.domain.gates.locks import Holder
 from headway.domain.gates.pause import Pause
 from headway.domain.jobs import Approval, Lane, Lock, Mode, PinnedHead, Policy
-from headway.domain.limits import Room
+from headway.domain.limits import Rate, Room
 from headway.domain.reservations import Reservation, ReservationState
 from headway.domain.states import JobStatus
 from headway.domain.workers import Worker
@@ -144,6 +145,19 @@ def test_only_shared_wishes_stand_back_for_a_waiting_exclusive() -> None:
     ahead = [Holder(key="k", mode=Mode.EXCLUSIVE, job="j")]
     assert locks.check([Lock(key="k", mode=Mode.SHARED)], [], ahead) is not None
     assert locks.check([Lock(key="k")], [], ahead) is None
+
+
+def test_full_limits_say_whether_their_rate_is_used_up() -> None:
+    rooms = {
+        "a": Room(name="a", size=1, used=1, rate=Rate(1, 60), started=1),
+        "b": Room(name="b", size=9, rate=Rate(1, 60), started=1),
+    }
+    closed = limits.check({"a": 1, "b": 1}, rooms)
+    assert closed is not None
+    assert closed.full_limits == (
+        FullLimit(name="a", by_rate=False),
+        FullLimit(name="b", by_rate=True),
+    )
 
 
 def test_limits_name_every_full_one() -> None:

@@ -5,6 +5,8 @@ from typing import Any, get_args, get_origin
 
 import msgspec
 
+from headway.domain import errors
+
 LARGE = 64 * 1024
 """From so many bytes on a body is not read on the event loop."""
 
@@ -43,7 +45,4 @@ def _item(decoder: "msgspec.json.Decoder[Any]", part: msgspec.Raw, place: str) -
     try:
         return decoder.decode(part)
     except msgspec.ValidationError as error:
-        problem, at, where = str(error).partition(" - at `$")
-        raise msgspec.ValidationError(
-            f"{problem} - at `$.{place}{where}" if at else f"{problem} - at `$.{place}`"
-        ) from None
+        raise errors.from_validation(error, within=place) from None

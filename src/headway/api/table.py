@@ -127,7 +127,7 @@ def decode(raw: bytes, kind: Any) -> Any:
     try:
         return pieces.decode(raw or b"{}", kind)
     except msgspec.ValidationError as error:
-        raise errors.from_validation(str(error)) from None
+        raise errors.from_validation(error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise errors.Malformed(f"the body is not JSON that can be read: {error}") from None
 
@@ -139,7 +139,7 @@ def read_query(operation: Operation, pairs: Mapping[str, str]) -> Any:
     try:
         return msgspec.convert(_with_flags(operation.query, pairs), operation.query, strict=False)
     except msgspec.ValidationError as error:
-        raise errors.from_validation(str(error)) from None
+        raise errors.from_validation(error) from None
 
 
 def _with_flags(kind: Any, pairs: Mapping[str, str]) -> dict[str, str | bool]:

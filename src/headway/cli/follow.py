@@ -14,7 +14,7 @@ from headway.cli.text.bar import Bar
 from headway.client import calls
 from headway.client.calls import JobRef
 from headway.domain import errors, states
-from headway.domain.jobs import Job
+from headway.domain.jobs import Job, WaitReason
 
 FIRST_POLL_S = 0.01
 LONGEST_POLL_S = 0.25
@@ -32,7 +32,7 @@ class Follower:
         self._bar = Bar("progress")
         self._lock = threading.Lock()
         self._readers: dict[tuple[str, str], threading.Thread] = {}
-        self._told: str | None = None
+        self._shown_reason: WaitReason | None = None
 
     def follow(self, reference: JobRef) -> Job:
         """Wait for the end; answers the job as it ended."""
@@ -101,10 +101,11 @@ class Follower:
         if job.progress is not None:
             with self._lock:
                 self._bar.draw(job.progress.fraction, words.progress(job))
-        detail = job.wait_reason.detail if job.wait_reason else None
-        if detail is not None and detail != self._told:
-            self._told = detail
-            self._session.screen.note(f"job {job.number} is waiting: {self._session.text(detail)}")
+        reason = job.wait_reason
+        if reason is not None and reason != self._shown_reason:
+            self._shown_reason = reason
+            detail = self._session.text(reason.detail)
+            self._session.screen.note(f"job {job.number} is waiting: {detail}")
 
 
 def ending(session: Session, job: Job) -> str:

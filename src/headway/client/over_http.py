@@ -220,11 +220,20 @@ def problem(status: int, content: bytes) -> errors.HeadwayError:
 
 def unreachable(url: str, error: Exception) -> errors.Unavailable:
     """Why a server could not be asked."""
-    if "certificate" in str(error).lower():
+    if _is_untrusted(error):
         return errors.UntrustedServer(
             f"the certificate of {url} could not be verified: {error}; see the setting ca_file"
         )
     return errors.Unavailable(f"{url} does not answer: {_words(error)}")
+
+
+def _is_untrusted(error: BaseException | None) -> bool:
+    """Whether the certificate was refused; httpx raises its own errors from that one."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _words(error: Exception) -> str:

@@ -147,7 +147,7 @@ def _as_sent(body: Any, kind: Any) -> Any:
     try:
         return msgspec.convert(msgspec.to_builtins(body), kind)
     except msgspec.ValidationError as error:
-        raise errors.from_validation(str(error)) from None
+        raise errors.from_validation(error) from None
 
 
 def as_text(value: Any) -> str:

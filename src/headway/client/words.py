@@ -14,5 +14,5 @@ def read(field: str, words: Any, kind: type[Value]) -> Value:
     try:
         return msgspec.convert(words, kind)
     except msgspec.ValidationError as error:
-        found = errors.from_validation(str(error))
+        found = errors.from_validation(error)
         raise errors.InvalidRequest(field, found.detail) from None

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from headway.domain.gates import Blocker, Gate
+from headway.domain.gates import Blocker, FullLimit, Gate
 from headway.domain.jobs import Mode, Policy
 from headway.domain.reservations import Reservation
 from headway.domain.states import JobStatus
@@ -27,6 +27,8 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True):
     state: GateState
     detail: str | None = None
     blockers: tuple[Blocker, ...] = ()
+    full_limits: tuple[FullLimit, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Only at the gate `limits`: those without room, in the order of the detail."""
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,6 @@
 """A handler is a Python function that does one type of job; its signature is the job's schema."""
 
 import inspect
-import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -9,15 +8,13 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from headway.domain.errors import InvalidParams, InvalidResult
+from headway.domain.errors import InvalidParams, InvalidResult, validation
 from headway.domain.values import json_types
 
 Isolation = Literal["thread", "process"]
 Function = Callable[..., Any]
 
 _NO_EXTRAS = object()
-_WHERE = re.compile(r" - at (?:`key` in )?`\$\.?(?P<path>[^`]*)`$")
-_NAMED = re.compile(r"(?:missing required|unknown) field `(?P<name>[^`]*)`")
 
 
 class Handler(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +84,7 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
         try:
             fitted = json_types.restore(params, self.schema)
         except msgspec.ValidationError as error:
-            raise InvalidParams(self.job_type, *_explain(str(error))) from None
+            raise _invalid(self.job_type, error) from None
         if self.extras is _NO_EXTRAS:
             return {name: getattr(fitted, name) for name in params}
         known = self.schema.__struct_fields__
@@ -109,9 +106,7 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return json_types.restore(value, self.extras)
         except msgspec.ValidationError as error:
-            path, problem = _explain(str(error))
-            inner = path if not path or path.startswith("[") else f".{path}"
-            raise InvalidParams(self.job_type, f"{name}{inner}", problem) from None
+            raise _invalid(self.job_type, error, within=name) from None
 
 
 class CommandParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -129,7 +124,7 @@ class CommandParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         try:
             return msgspec.convert(params, cls)
         except msgspec.ValidationError as error:
-            raise InvalidParams("command", *_explain(str(error))) from None
+            raise _invalid("command", error) from None
 
 
 def _refuse_local(function: Function, name: str) -> None:
@@ -230,12 +225,6 @@ def _schema(
     return schema
 
 
-def _explain(message: str) -> tuple[str, str]:
-    """Split msgspec's sentence into the field it is about and the problem."""
-    where = _WHERE.search(message)
-    path = where["path"] if where else ""
-    problem = message[: where.start()] if where else message
-    named = _NAMED.search(problem)
-    if named:
-        path = f"{path}.{named['name']}" if path else named["name"]
-    return path, problem
+def _invalid(job_type: str, error: msgspec.ValidationError, within: str = "") -> InvalidParams:
+    problem = validation.read(error, within)
+    return InvalidParams(job_type, problem.field, problem.text, expects=problem.expects)

@@ -64,8 +64,9 @@ def _retry(session: "Session", job: str, force: bool) -> "RewindReport":
     try:
         return session.send(calls.retry_job(job, force=force))
     except errors.RewindRefused as error:
-        error.detail = error.detail.replace("give force", "use --force")
-        raise
+        if error.succeeded is None:
+            raise
+        raise errors.RewindRefused.without_force(error.succeeded, "use --force") from None
 
 
 def _report(session: "Session", report: "RewindReport") -> None:

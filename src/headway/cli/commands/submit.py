@@ -154,16 +154,17 @@ def _submit_one(
     try:
         job = session.send(calls.submit(request))
     except errors.InvalidParams as error:
-        error.detail += _hint(params, error.fields)
+        if error.expects == "str":
+            error.detail += _hint(params, error.fields)
         raise
     session.show(job, lambda: _say(session, job))
 
 
 def _hint(params: dict[str, Any], fields: dict[str, str]) -> str:
-    """How a value is typed that is text and looks like a number."""
-    for field, problem in fields.items():
+    """How to type a value that is text and looks like a number."""
+    for field in fields:
         name = field.removeprefix("params.")
-        if problem.startswith("Expected `str`, got") and name in params:
+        if name in params:
             typed = f"{name}='\"{params[name]}\"'"
             return f"; if it is text, put quotes within quotes: {typed}"
     return ""

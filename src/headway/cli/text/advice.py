@@ -204,10 +204,9 @@ def _locks(session: Session, _job: Job, row: GateRow) -> list[Step]:
 
 
 def _limits(_session: Session, _job: Job, row: GateRow) -> list[Step]:
-    first = (row.detail or "").partition("; ")[0]
-    name, _, said = first.rpartition(": ")
-    size = "--rate N/min" if " started in " in said else "SIZE"
-    command = f"headway limits set {name or 'NAME'} {size}"
+    command = "headway limits set NAME SIZE"
+    for first in (row.full_limits or ())[:1]:
+        command = f"headway limits set {first.name} {'--rate N/min' if first.by_rate else 'SIZE'}"
     return [Step("It can start when there is room. To raise the limit", command)]
 
 

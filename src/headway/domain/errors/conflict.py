@@ -1,5 +1,7 @@
 """Not possible in the current state."""
 
+from typing import Self
+
 from headway.domain.errors.root import HeadwayError
 
 
@@ -120,6 +122,17 @@ class RewindRefused(Conflict):
     """The jobs cannot be rewound in their current state."""
 
     code = "rewind_refused"
+    facts = ("succeeded",)
+
+    def __init__(self, detail: str, *, succeeded: str | None = None) -> None:
+        super().__init__(detail)
+        self.succeeded = succeeded
+        """The job that succeeded, if only force would run it again."""
+
+    @classmethod
+    def without_force(cls, job: str, advice: str = "give force") -> Self:
+        """A job that succeeded runs again only with force."""
+        return cls(f"job {job} succeeded; {advice} to run it again", succeeded=job)
 
 
 class NotAwaitingApproval(Conflict):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from headway.domain.errors import validation
 from headway.domain.errors.root import HeadwayError
 
 
@@ -27,12 +28,16 @@ class InvalidParams(Invalid):
     """The params do not fit the handler."""
 
     code = "invalid_params"
+    facts = ("expects",)
 
-    def __init__(self, job_type: str, field: str, problem: str) -> None:
+    def __init__(
+        self, job_type: str, field: str, problem: str, *, expects: str | None = None
+    ) -> None:
         super().__init__(
             f"params do not fit job type {job_type!r}: {field}: {problem}",
             {f"params.{field}": problem},
         )
+        self.expects = expects
 
 
 class InvalidCron(Invalid):
@@ -164,10 +169,7 @@ class TooLarge(HeadwayError):
         super().__init__(f"{what} has {size} bytes; the limit is {limit}")
 
 
-def from_validation(message: str) -> InvalidRequest:
-    """msgspec says `problem - at $.path`; the field comes first for us."""
-    problem, _, where = message.partition(" - at `$")
-    field = where.rstrip("`").lstrip(".")
-    if not field and "field `" in problem:
-        field = problem.partition("field `")[2].partition("`")[0]
-    return InvalidRequest(field, problem)
+def from_validation(error: Exception, within: str = "") -> InvalidRequest:
+    """A msgspec ValidationError of a value that was at this path of a request."""
+    problem = validation.read(error, within)
+    return InvalidRequest(problem.path or problem.named, problem.text)

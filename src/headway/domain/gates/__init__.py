@@ -6,7 +6,7 @@ decide in the scheduler and answer `why`, so that the answer cannot differ from 
 
 from enum import StrEnum
 
-from headway.domain.gates.verdict import Blocker, Closed
+from headway.domain.gates.verdict import Blocker, Closed, FullLimit
 
 
 class Gate(StrEnum):
@@ -23,4 +23,4 @@ class Gate(StrEnum):
     WORKER = "worker"
 
 
-__all__ = ["Blocker", "Closed", "Gate"]
+__all__ = ["Blocker", "Closed", "FullLimit", "Gate"]

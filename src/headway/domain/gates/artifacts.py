@@ -38,14 +38,9 @@ def _missing(need: Need, wait_for_producer: bool) -> Closed:
         return _waiting(need, f"waiting on {need.artifact}")
     if not need.producers and wait_for_producer:
         return _waiting(need, f"awaiting producer for {need.artifact}")
-    missing, failed = sentences(need.artifact)
-    gone = not need.producers or statuses & states.SUCCESS
-    return _blocked(need, missing if gone else failed)
-
-
-def sentences(artifact: str) -> tuple[str, str]:
-    """How it is said that an artifact will never be there: nobody makes it, or nobody could."""
-    return f"missing {artifact}", f"dependency failed for {artifact}"
+    if not need.producers or statuses & states.SUCCESS:
+        return _blocked(need, f"missing {need.artifact}")
+    return _blocked(need, f"dependency failed for {need.artifact}")
 
 
 def _waiting(need: Need, detail: str) -> Closed:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from headway.domain import states
-from headway.domain.gates.verdict import Blocker, Closed
+from headway.domain.gates.verdict import Blocker, Closed, FullLimit
 from headway.domain.limits import Room
 from headway.domain.values import moments
 
@@ -22,6 +22,9 @@ def check(uses: Mapping[str, int], rooms: Mapping[str, Room]) -> Closed | None:
         kind="limits",
         detail="; ".join(room.sentence(amount) for room, amount in full),
         blockers=tuple(blocker for room, amount in full for blocker in _blockers(room, amount)),
+        full_limits=tuple(
+            FullLimit(name=room.name, by_rate=room.has_space(amount)) for room, amount in full
+        ),
         forever=any(room.is_too_small(amount) for room, amount in full),
     )
 

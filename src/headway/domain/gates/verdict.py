@@ -18,6 +18,13 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
     since: datetime | None = None
 
 
+class FullLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """A limit without room for the job; `by_rate` if its size has room, but its rate has not."""
+
+    name: str
+    by_rate: bool
+
+
 class Closed(msgspec.Struct, frozen=True, kw_only=True):
     """The gate is closed: the status the job gets, why, and because of whom.
 
@@ -29,6 +36,7 @@ class Closed(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     detail: str
     blockers: tuple[Blocker, ...] = ()
+    full_limits: tuple[FullLimit, ...] = ()
     forever: bool = False
     is_busy: bool = False
 

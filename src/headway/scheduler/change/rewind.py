@@ -63,7 +63,7 @@ def _refuse(
         raise errors.RewindRefused(f"cannot retry while jobs are running in the retry set: {named}")
     end = jobs.chain_ends(tx, [root.number])[root.number]
     if end.status is states.SUCCEEDED and not force:
-        raise errors.RewindRefused(f"job {root.job_id} succeeded; give force to run it again")
+        raise errors.RewindRefused.without_force(root.job_id)
     _refuse_taken_keys(tx, found)
     touched = (name for one in found.members for name in (*one.terms.needs, *one.terms.produces))
     if any(map(_is_sentinel, touched)) and scheduler.workspace.merge_in_progress():

@@ -244,7 +244,13 @@ def _closed_row(scheduler: Scheduler, tx: Transaction, gate: Gate, verdict: Clos
     blockers = _with_their_reasons(scheduler, tx, verdict.blockers)
     if gate in WAIT_FOR_JOBS:
         blockers += _first_cause(scheduler, tx, verdict.blockers)
-    return GateRow(gate=gate, state=GateState.CLOSED, detail=verdict.detail, blockers=blockers)
+    return GateRow(
+        gate=gate,
+        state=GateState.CLOSED,
+        detail=verdict.detail,
+        blockers=blockers,
+        full_limits=verdict.full_limits or msgspec.UNSET,
+    )
 
 
 def _with_their_reasons(
