@@ -229,6 +229,7 @@ def submit_on(app: "App", connection: Any, request: BatchJobRequest) -> Job:
     borrowed = _borrow(connection)
     tx = Transaction(borrowed, moments.cut(scheduler.clock.now()))
     job = submit.submit_in(scheduler, tx, request)
+    tx.write_notes()
     borrowed.tell(tx.wakes)
     return job
 

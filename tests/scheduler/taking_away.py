@@ -22,7 +22,6 @@ from headway.scheduler.lease import expire, leases
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct
 from headway.storage import jobs, limits, records, workers
-from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
@@ -158,9 +157,7 @@ class Experiment:
             queue_control.change(self._scheduler, self._tx, number, later)
 
     def _settle(self, **what: Any) -> None:
-        chronicle = Chronicle(self._tx)
-        consequences.settle(self._scheduler, self._tx, chronicle, **what)
-        chronicle.write()
+        consequences.settle(self._scheduler, self._tx, **what)
 
     def _look_again(self) -> None:
         if self._record(self._number).status in states.WAITING:

@@ -17,7 +17,6 @@ from headway.scheduler.claim.pick import Candidate, ClaimRequest
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, queries
-from headway.storage.events import Chronicle
 from headway.storage.transaction import Transaction
 
 SOURCE = Path(str(resources.files(headway)))
@@ -70,9 +69,9 @@ def test_what_has_ended_is_not_started(scheduler: Scheduler, lease: bool) -> Non
         wanted = ClaimRequest(worker_id=WORKER, abilities=Abilities())
         chosen = [Candidate(job=record, lane=lane)]
         if lease:
-            start.start(scheduler, tx, Chronicle(tx), wanted, chosen, {})
+            start.start(scheduler, tx, wanted, chosen, {})
         else:
-            start.claim(scheduler, tx, Chronicle(tx), wanted, chosen)
+            start.claim(scheduler, tx, wanted, chosen)
 
     with pytest.raises(errors.IllegalMove, match="is SUCCEEDED and cannot become"):
         scheduler.store.write(work)

@@ -61,6 +61,7 @@ def held_open(
 
     def wait(tx: Transaction) -> T:
         answer = work(tx)
+        tx.write_notes()  # with the history, which is otherwise written at the commit
         tx.rows("limits")  # whatever was only sent is done with this answer
         done.set()
         assert may_end.wait(PATIENCE_S)
@@ -317,6 +318,7 @@ def test_a_line_of_history_that_was_never_committed_is_passed_over(
 
     def refused(tx: Transaction) -> None:
         submitting_of(there)(tx)
+        tx.write_notes()
         tx.rows("limits")
         raise errors.InvalidRequest("x", "no")
 

@@ -9,6 +9,7 @@ import pytest
 from tests.storage.conftest import OpenStore
 
 from headway.domain import errors
+from headway.storage import events
 from headway.storage.store import Store
 from headway.storage.transaction import DELIVERIES, EVENTS, READY, Transaction
 
@@ -45,6 +46,30 @@ def test_a_piece_of_work_that_fails_is_undone_alone(store: Store) -> None:
     with pytest.raises(errors.NotFound):
         failed.result(PATIENCE_S)
     assert [fact(store, name) for name in ("first", "lost", "last")] == ["x", None, "x"]
+
+
+def test_history_is_written_with_the_work_and_undone_with_it(store: Store) -> None:
+    def noting(kind: str, *, fails: bool = False) -> Callable[[Transaction], None]:
+        def work(tx: Transaction) -> None:
+            tx.note(kind, None, {"of": kind})
+            tx.note_all("job.queued", {7: {}, 5: {}})
+            if fails:
+                raise errors.NotFound("thing", "x")
+
+        return work
+
+    works = [noting("first"), noting("lost", fails=True), noting("last")]
+    for done in _in_one_commit(store, works):
+        done.exception(PATIENCE_S)
+    written = store.read(lambda tx: events.after(tx, 0, 100))
+    assert [(one.seq, one.kind, one.number, one.data) for one in written] == [
+        (1, "first", None, {"of": "first"}),
+        (2, "job.queued", 7, {}),
+        (3, "job.queued", 5, {}),
+        (4, "last", None, {"of": "last"}),
+        (5, "job.queued", 7, {}),
+        (6, "job.queued", 5, {}),
+    ]
 
 
 def test_a_refused_statement_undoes_only_its_own_piece_of_work(store: Store) -> None:

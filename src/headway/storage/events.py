@@ -1,50 +1,19 @@
 """The history as it is kept."""
 
 import itertools
-import operator
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import partial
-from typing import Any
 
 from headway.domain.events import Event
 from headway.domain.values import moments
 from headway.storage import codec
-from headway.storage.transaction import EVENTS, Row, Transaction
+from headway.storage.transaction import Row, Transaction
 
 LOOK_AGAIN_S = 0.05
 MOST_LOOKS = 40
 MOST_UNCERTAIN = 1000
 """How many of the last lines may have appeared before lines with lower numbers."""
-
-
-class Chronicle:
-    """Collects what happens in a transaction and writes it down in one go."""
-
-    def __init__(self, tx: Transaction) -> None:
-        self._tx = tx
-        self._lines: list[tuple[str, str]] = []
-
-    def add(
-        self, kind: str, job_number: int | None = None, data: Mapping[str, Any] | None = None
-    ) -> None:
-        """One line of history."""
-        said = codec.dump(data) if data else "null"
-        self._lines.append((kind, f'"{"" if job_number is None else job_number}":{said}'))
-
-    def add_all(self, kind: str, data: Mapping[int, Mapping[str, Any]]) -> None:
-        """One line of history for each of some jobs, by number."""
-        if data:
-            self._lines.append((kind, codec.dump(data)[1:-1]))
-
-    def write(self) -> None:
-        """Write the lines down, in the order in which they were added."""
-        for kind, lines in itertools.groupby(self._lines, operator.itemgetter(0)):
-            together = ",".join(line for _, line in lines)
-            self._tx.put("insert_events", at=self._tx.now_ms, kind=kind, lines=f"{{{together}}}")
-        if self._lines:
-            self._tx.wake(EVENTS)
-            self._lines = []
 
 
 def after(tx: Transaction, seq: int, count: int) -> list[Event]:

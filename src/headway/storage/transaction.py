@@ -1,11 +1,14 @@
-"""A transaction: named queries, one moment in time, and who is to be woken after the commit."""
+"""A transaction: named queries, one moment in time, its history, and the wake-ups of its commit."""
 
 import enum
+import itertools
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from headway.domain.values import moments
+from headway.storage import codec
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
@@ -92,6 +95,7 @@ class Transaction:
         self.now = now
         self.now_ms = moments.to_millis(now)
         self.wakes: set[str] = set()
+        self._notes: list[tuple[str, str]] = []
 
     def look_at_the_clock(self) -> None:
         """If others were waited for since the transaction began, it is later now."""
@@ -157,6 +161,27 @@ class Transaction:
         """Run a statement for many rows at once; none is fine."""
         if listed := list(rows):
             self._connection.many(name, listed)
+
+    def note(
+        self, kind: str, job_number: int | None = None, data: Mapping[str, Any] | None = None
+    ) -> None:
+        """Add an event to the history, which is written when this unit of work is done."""
+        value = codec.dump(data) if data else "null"
+        self._notes.append((kind, f'"{"" if job_number is None else job_number}":{value}'))
+
+    def note_all(self, kind: str, data: Mapping[int, Mapping[str, Any]]) -> None:
+        """Add an event for each of some jobs, by number."""
+        if data:
+            self._notes.append((kind, codec.dump(data)[1:-1]))
+
+    def write_notes(self) -> None:
+        """Write the history in the order of the notes; called once, by what commits the work."""
+        for kind, notes in itertools.groupby(self._notes, operator.itemgetter(0)):
+            lines = ",".join(line for _, line in notes)
+            self.put("insert_events", at=self.now_ms, kind=kind, lines=f"{{{lines}}}")
+        if self._notes:
+            self.wake(EVENTS)
+            self._notes = []
 
     def wake(self, *topics: str) -> None:
         """Tell whoever waits for these topics, once this is committed."""

@@ -286,9 +286,11 @@ class Writer:
 
 
 def _do(work: Work, transaction: Transaction) -> Any:
-    """Do the work; a plug-in that exits must not take the writer along."""
+    """Do the work and write its history; a plug-in that exits must not take the writer along."""
     try:
-        return work(transaction)
+        answer = work(transaction)
+        transaction.write_notes()
+        return answer
     except Exception:
         raise
     except BaseException as error:

@@ -23,7 +23,6 @@ from headway.scheduler.admit import lane_waits, lock_queues
 from headway.scheduler.admit.gate_facts import Facts, gather
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, holds, jobs, records
-from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import DUE, READY, Transaction
 
@@ -51,9 +50,7 @@ class Admitted(msgspec.Struct, frozen=True):
     unmarked: list[JobRecord]
 
 
-def admit(
-    scheduler: Scheduler, tx: Transaction, numbers: Collection[int], chronicle: Chronicle
-) -> Admitted:
+def admit(scheduler: Scheduler, tx: Transaction, numbers: Collection[int]) -> Admitted:
     """Look at these jobs' gates and record where they stand."""
     if not numbers:
         return Admitted([], [], set(), set(), [])
@@ -74,7 +71,7 @@ def admit(
         if closed is None or closed.status in states.ACTIVE
     ]
     waits = _lane_waits(tx, standing)
-    _record(tx, standing, waits, chronicle)
+    _record(tx, standing, waits)
     _watch(tx, waiting, standing, facts)
     locked, left = _line_up_for_locks(tx, waiting, standing)
     unseen = {number for record in locked for number in facts.locks.ready_that_wait(record)}
@@ -116,7 +113,6 @@ def _record(
     tx: Transaction,
     standing: Sequence[tuple[JobRecord, Closed | None]],
     waits: Mapping[int, tuple[str, ...]],
-    chronicle: Chronicle,
 ) -> None:
     places = []
     for record, closed in standing:
@@ -126,12 +122,12 @@ def _record(
         if place.due_at is not None:
             tx.due_at(place.due_at)
         if closed is None and (record.status is not states.QUEUED or record.wait_kind):
-            chronicle.add(events.QUEUED, record.number)
+            tx.note(events.QUEUED, record.number)
         elif closed is not None and (record.wait_kind, record.wait_detail) != (
             closed.kind,
             closed.detail,
         ):
-            chronicle.add(
+            tx.note(
                 events.WAITING,
                 record.number,
                 {"status": closed.status, "kind": closed.kind, "detail": closed.detail},

@@ -7,7 +7,6 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
-from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
@@ -24,10 +23,8 @@ def approve(
     job_requests.check_reason(reason)
     record = _pending(tx, reference)
     tx.do("set_approval", number=record.number, approval=Approval.APPROVED)
-    chronicle = Chronicle(tx)
-    chronicle.add(events.APPROVED, record.number, {"actor": actor, "reason": reason})
-    consequences.settle(scheduler, tx, chronicle, admit=[record.number])
-    chronicle.write()
+    tx.note(events.APPROVED, record.number, {"actor": actor, "reason": reason})
+    consequences.settle(scheduler, tx, admit=[record.number])
     return record.number
 
 
@@ -43,12 +40,10 @@ def reject(
     job_requests.check_reason(reason)
     record = _pending(tx, reference)
     tx.do("set_approval", number=record.number, approval=Approval.REJECTED)
-    chronicle = Chronicle(tx)
-    chronicle.add(events.REJECTED, record.number, {"actor": actor, "reason": reason})
+    tx.note(events.REJECTED, record.number, {"actor": actor, "reason": reason})
     why = WaitReason(kind="approval", detail=reason or f"rejected by {actor}")
     ended = Ended(record=record, status=states.BLOCKED_BY_APPROVAL, reason=why, retry=False)
-    consequences.settle(scheduler, tx, chronicle, ended=[ended])
-    chronicle.write()
+    consequences.settle(scheduler, tx, ended=[ended])
     return record.number
 
 

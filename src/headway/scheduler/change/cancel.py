@@ -7,7 +7,6 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
-from headway.storage.events import Chronicle
 from headway.storage.transaction import EVENTS, Transaction
 
 ASKED, FORCED = "asked", "forced"
@@ -26,20 +25,18 @@ def cancel(
     record = jobs.read_one(tx, reference)
     if record.status in states.TERMINAL:
         raise errors.NotActive(record.job_id)
-    chronicle = Chronicle(tx)
     if record.status is states.RUNNING:
         tx.do(
             "request_cancel",
             number=record.number,
             cancel=FORCED if force else (record.cancel or ASKED),
         )
-        chronicle.add(events.CANCEL_REQUESTED, record.number, {"force": force, "reason": reason})
+        tx.note(events.CANCEL_REQUESTED, record.number, {"force": force, "reason": reason})
         tx.wake(EVENTS, CANCELS)
     else:
         why = WaitReason(kind="cancelled", detail=reason) if reason else None
         ended = Ended(record=record, status=states.CANCELLED, reason=why, retry=False)
-        consequences.settle(scheduler, tx, chronicle, ended=[ended])
-    chronicle.write()
+        consequences.settle(scheduler, tx, ended=[ended])
     return record.number
 
 

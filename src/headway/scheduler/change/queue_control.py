@@ -16,7 +16,6 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import params
 from headway.storage import jobs, records
-from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import READY, Transaction
 
@@ -37,10 +36,8 @@ def change(scheduler: Scheduler, tx: Transaction, reference: str | int, patch: J
     tx.do("change_job", **changed)
     if changed["payload_id"] != record.payload_id:
         _drop_payload(tx, record)
-    chronicle = Chronicle(tx)
-    chronicle.add(events.CHANGED, record.number, {"fields": fields})
-    _admit_again(scheduler, tx, chronicle, [record])
-    chronicle.write()
+    tx.note(events.CHANGED, record.number, {"fields": fields})
+    _admit_again(scheduler, tx, [record])
     return record.number
 
 
@@ -100,12 +97,10 @@ def _waiting(tx: Transaction, reference: str | int) -> JobRecord:
     return record
 
 
-def _admit_again(
-    scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, changed: Collection[JobRecord]
-) -> None:
+def _admit_again(scheduler: Scheduler, tx: Transaction, changed: Collection[JobRecord]) -> None:
     """Look at the gates again; whoever stood behind these for a lock may be free to go."""
     numbers = [record.number for record in changed]
-    consequences.settle(scheduler, tx, chronicle, admit=numbers, freed=lock_queues.keys_of(changed))
+    consequences.settle(scheduler, tx, admit=numbers, freed=lock_queues.keys_of(changed))
 
 
 def move(
@@ -133,10 +128,8 @@ def move(
     if other.priority != record.priority:
         raise errors.OtherBand(record.job_id, other.job_id)
     tx.do("set_position", number=record.number, position=_between(tx, record, other, goes_before))
-    chronicle = Chronicle(tx)
-    chronicle.add(events.CHANGED, record.number, {"fields": ["position"]})
-    _admit_again(scheduler, tx, chronicle, [record])
-    chronicle.write()
+    tx.note(events.CHANGED, record.number, {"fields": ["position"]})
+    _admit_again(scheduler, tx, [record])
     return record.number
 
 
@@ -224,11 +217,9 @@ def reorder(scheduler: Scheduler, tx: Transaction, order: Sequence[str | int]) -
             raise errors.OtherBand(one.job_id, following.job_id)
     for priority in dict.fromkeys(record.priority for record in wanted):
         _reorder_band(tx, priority, [one for one in wanted if one.priority == priority])
-    chronicle = Chronicle(tx)
     for record in wanted:
-        chronicle.add(events.CHANGED, record.number, {"fields": ["position"]})
-    _admit_again(scheduler, tx, chronicle, wanted)
-    chronicle.write()
+        tx.note(events.CHANGED, record.number, {"fields": ["position"]})
+    _admit_again(scheduler, tx, wanted)
     return [record.number for record in wanted]
 
 
@@ -263,10 +254,8 @@ def pause(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: st
         _tell(tx, events.PAUSED, queue, job_type)
         # Whoever is paused keeps nobody waiting any more who stands behind it.
         tx.wake(READY)
-        chronicle = Chronicle(tx)
         freed = {row["key"] for row in tx.rows("locks_with_lines")}
-        consequences.settle(scheduler, tx, chronicle, freed=freed)
-        chronicle.write()
+        consequences.settle(scheduler, tx, freed=freed)
 
 
 def resume(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: str | None) -> None:
@@ -289,6 +278,4 @@ def _check_names(queue: str | None, job_type: str | None) -> None:
 
 
 def _tell(tx: Transaction, kind: str, queue: str | None, job_type: str | None) -> None:
-    chronicle = Chronicle(tx)
-    chronicle.add(kind, None, {"queue": queue, "job_type": job_type})
-    chronicle.write()
+    tx.note(kind, None, {"queue": queue, "job_type": job_type})

@@ -18,7 +18,6 @@ from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit.insert import NewJob, insert
 from headway.storage import groups, jobs, records
-from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
 
@@ -47,13 +46,11 @@ def retry_run(
         payload_id=run["payload_id"],
     )
     job = msgspec.structs.replace(job, retry_of=failed.number)
-    chronicle = Chronicle(tx)
-    chronicle.add(events.RETRY_SCHEDULED, failed.number, {"run_id": run_id, "job_id": job.job_id})
+    tx.note(events.RETRY_SCHEDULED, failed.number, {"run_id": run_id, "job_id": job.job_id})
     if last.status in states.WAITING:
-        consequences.settle(scheduler, tx, chronicle, ended=[_replaced(last, job)])
+        consequences.settle(scheduler, tx, ended=[_replaced(last, job)])
     else:
-        _go_on(scheduler, tx, chronicle, job)
-    chronicle.write()
+        _go_on(scheduler, tx, job)
     return job.number
 
 
@@ -82,11 +79,11 @@ def _replaced(waiting: JobRecord, job: NewJob) -> Ended:
     )
 
 
-def _go_on(scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, job: NewJob) -> None:
+def _go_on(scheduler: Scheduler, tx: Transaction, job: NewJob) -> None:
     """The chain had ended, and its group perhaps with it."""
     if job.group_id is not None:
         groups.reopen(tx, job.group_id)
-    consequences.settle(scheduler, tx, chronicle, admit=insert(tx, [job], chronicle).to_admit)
+    consequences.settle(scheduler, tx, admit=insert(tx, [job]).to_admit)
 
 
 def _refuse_beside_another(tx: Transaction, last: JobRecord) -> None:

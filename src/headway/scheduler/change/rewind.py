@@ -15,7 +15,6 @@ from headway.scheduler.change.rewind_set import RetrySet
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, records
-from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
@@ -40,12 +39,10 @@ def rewind(
     found = rewind_set.find(tx, root)
     command_permission.check_restart(scheduler, tx, role, "rewind", found.everyone)
     _refuse(scheduler, tx, root, found, force=force)
-    chronicle = Chronicle(tx)
-    _make_history(tx, chronicle, found.retries)
+    _make_history(tx, found.retries)
     _forget_artifacts(scheduler, tx, found)
-    ready = _reset(tx, chronicle, root, found)
-    _admit(scheduler, tx, chronicle, found, ready)
-    chronicle.write()
+    ready = _reset(tx, root, found)
+    _admit(scheduler, tx, found, ready)
     return _report(tx, requested, root, found, ready)
 
 
@@ -94,14 +91,14 @@ def _is_sentinel(name: str) -> bool:
     return name.startswith(SENTINEL)
 
 
-def _make_history(tx: Transaction, chronicle: Chronicle, retries: Sequence[JobRecord]) -> None:
+def _make_history(tx: Transaction, retries: Sequence[JobRecord]) -> None:
     """Retries leave their chains, so that those begin afresh; what waited to be tried ends."""
     pending = [record for record in retries if record.status in states.ACTIVE]
     states.check_all(((one.number, one.status) for one in pending), states.CANCELLED)
     jobs.end(tx, [_cancelled(record) for record in pending])
     for record in pending:
         facts = {"status": states.CANCELLED, "reason": REWOUND}
-        chronicle.add(events.FINISHED, record.number, facts)
+        tx.note(events.FINISHED, record.number, facts)
     _stop_waiting(tx, pending)
     tx.many("leave_chain", [{"number": record.number} for record in retries])
 
@@ -200,9 +197,7 @@ def _remove_file(scheduler: Scheduler, path: str, since: int) -> None:
         raise errors.RewindRefused(f"cannot remove {path}: {error.strerror}") from None
 
 
-def _reset(
-    tx: Transaction, chronicle: Chronicle, root: JobRecord, found: RetrySet
-) -> list[JobRecord]:
+def _reset(tx: Transaction, root: JobRecord, found: RetrySet) -> list[JobRecord]:
     """Reset the members; return those whose gates must be looked at.
 
     The others wait for a member: nothing else can be said of them yet.
@@ -225,8 +220,8 @@ def _reset(
     )
     for record in found.members:
         facts = {"generation": record.generation + 1, "root": root.job_id}
-        chronicle.add(events.REWOUND, record.number, facts)
-    chronicle.add_all(events.WAITING, {number: _said(waits) for number, waits in behind.items()})
+        tx.note(events.REWOUND, record.number, facts)
+    tx.note_all(events.WAITING, {number: _said(waits) for number, waits in behind.items()})
     for group_id in sorted({one.group_id for one in found.members if one.group_id}):
         tx.do("reopen_group", group_id=group_id)
     return [record for record in found.members if record.number not in behind]
@@ -260,14 +255,13 @@ def _fresh(number: int, open_deps: int, waits: Closed | None) -> dict[str, objec
 def _admit(
     scheduler: Scheduler,
     tx: Transaction,
-    chronicle: Chronicle,
     found: RetrySet,
     ready: Sequence[JobRecord],
 ) -> None:
     """Look at the gates at once, also of those who stood behind the set for a lock."""
     numbers = [record.number for record in ready]
     freed = lock_queues.keys_of(found.everyone)
-    consequences.settle(scheduler, tx, chronicle, admit=numbers, freed=freed)
+    consequences.settle(scheduler, tx, admit=numbers, freed=freed)
 
 
 def _report(

@@ -16,7 +16,6 @@ from headway.scheduler.claim.pick import MOST_PER_CLAIM, Candidate, ClaimRequest
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import holds, limits, records, reservations, workers
-from headway.storage.events import Chronicle
 from headway.storage.transaction import Row, Transaction
 
 __all__ = ["MOST_PER_CLAIM", "ClaimRequest", "claim"]
@@ -43,21 +42,19 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     picked = picker.pick()
     if picked.skipped:
         tx.alone()
-    chronicle = Chronicle(tx)
     crowded = _is_crowded(picker, ready, lanes, takes_jobs=bool(picked.chosen))
     with lane_waits.kept(scheduler, tx) if crowded else nullcontext():
         _keep_waits(tx, ready, picked.chosen, crowded=crowded)
         if request.lease:
-            started = start.start(scheduler, tx, chronicle, request, picked.chosen, picked.rates)
+            started = start.start(scheduler, tx, request, picked.chosen, picked.rates)
         else:
-            started = start.claim(scheduler, tx, chronicle, request, picked.chosen)
+            started = start.claim(scheduler, tx, request, picked.chosen)
     limit_waits.note(tx, [(one.job, one.mark) for one in picked.limited], picked.marks)
     if picked.skipped:
-        duplicates.skip(scheduler, tx, chronicle, picked.skipped)
+        duplicates.skip(scheduler, tx, picked.skipped)
     freed = {lock.key for one in picked.chosen if one.job.gated for lock in one.job.terms.locks}
     if picked.refused or freed:
-        consequences.settle(scheduler, tx, chronicle, admit=picked.refused, freed=freed)
-    chronicle.write()
+        consequences.settle(scheduler, tx, admit=picked.refused, freed=freed)
     return started
 
 

@@ -10,7 +10,6 @@ from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.group_consequences import skipped_run
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
-from headway.storage.events import Chronicle
 from headway.storage.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -25,9 +24,7 @@ def is_duplicate(tx: Transaction, candidate: "Candidate") -> bool:
     return bool(found)
 
 
-def skip(
-    scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, duplicates: "Sequence[Candidate]"
-) -> None:
+def skip(scheduler: Scheduler, tx: Transaction, duplicates: "Sequence[Candidate]") -> None:
     """End the jobs as SKIPPED, each with a run that says why."""
     ended = []
     for record in jobs.read(tx, [one.job.number for one in duplicates]):
@@ -45,4 +42,4 @@ def skip(
                 started_at=tx.now_ms,
             )
         )
-    consequences.settle(scheduler, tx, chronicle, ended=ended)
+    consequences.settle(scheduler, tx, ended=ended)

@@ -13,7 +13,6 @@ from headway.domain.values import moments
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, limits, records
-from headway.storage.events import Chronicle
 from headway.storage.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 def start(
     scheduler: Scheduler,
     tx: Transaction,
-    chronicle: Chronicle,
     request: "ClaimRequest",
     chosen: "Sequence[Candidate]",
     rates: Mapping[str, Rate],
@@ -63,7 +61,7 @@ def start(
     timeouts = [_timeout_s(one) for one in chosen]
     ends = _grant(tx, run_ids, timeouts, int(ttl_s * 1000))
     worker_id = request.worker_id
-    chronicle.add_all(
+    tx.note_all(
         events.STARTED,
         {number: {"run_id": run_id, "worker_id": worker_id} for number, run_id in run_ids.items()},
     )
@@ -129,7 +127,6 @@ def _observe(scheduler: Scheduler, tx: Transaction, chosen: "Sequence[Candidate]
 def claim(
     scheduler: Scheduler,
     tx: Transaction,
-    chronicle: Chronicle,
     request: "ClaimRequest",
     chosen: "Sequence[Candidate]",
 ) -> list[Started]:
@@ -156,7 +153,7 @@ def claim(
     )
     lock_queues.claimed(tx, [one.job.number for one in chosen if one.job.says("locks")])
     for one in chosen:
-        chronicle.add(events.CLAIMED, one.job.number, {"worker_id": request.worker_id})
+        tx.note(events.CLAIMED, one.job.number, {"worker_id": request.worker_id})
     bodies = params_of(tx, [one.job.payload_id for one in chosen])
     tx.due_at(expires)
     started = [_started(one, bodies[one.job.payload_id], _timeout_s(one), None) for one in chosen]

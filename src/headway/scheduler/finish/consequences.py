@@ -22,7 +22,6 @@ from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit.insert import insert
 from headway.storage import codec, holds, jobs, records
-from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import READY, Transaction
 
@@ -39,7 +38,6 @@ MOST_TRIED = 1000
 def settle(
     scheduler: Scheduler,
     tx: Transaction,
-    chronicle: Chronicle,
     *,
     ended: Sequence[Ended] = (),
     admit: Collection[int] = (),
@@ -58,13 +56,13 @@ def settle(
         stopped: list[Ended] = []
         somebody_ended = bool(ended)
         if ended:
-            more, stopped = _consequences(scheduler, tx, chronicle, ended)
+            more, stopped = _consequences(scheduler, tx, ended)
             taken = _as_many_as_fit(tx, more, room)
             room -= len(taken)
             waiting |= taken
             freed |= lock_queues.keys_of(one.record for one in ended if one.record.gated)
         gone = {one.record.number for one in stopped}
-        found = look_at_gates(scheduler, tx, waiting - gone, chronicle)
+        found = look_at_gates(scheduler, tx, waiting - gone)
         _hand_on_marks(tx, [*(one.record for one in ended), *found.unmarked])
         ended = [*stopped, *(_blocked(one) for one in found.blocked)]
         freed |= found.left | lock_queues.keys_of(
@@ -110,7 +108,7 @@ def _blocked(one: Blocked) -> Ended:
 
 
 def _consequences(
-    scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, ended: Sequence[Ended]
+    scheduler: Scheduler, tx: Transaction, ended: Sequence[Ended]
 ) -> tuple[set[int], list[Ended]]:
     """Jobs whose gates must be looked at again, and jobs that end because of these."""
     if tx.beside and any(_touches_others(one.record) for one in ended):
@@ -119,7 +117,7 @@ def _consequences(
     tx.expect("webhooks")
     failed = [one for one in ended if one.status in states.RETRYABLE]
     decisions = {one.record.number: _decide(scheduler, tx, one) for one in failed}
-    _record_ends(scheduler, tx, chronicle, ended, decisions)
+    _record_ends(scheduler, tx, ended, decisions)
     retried = [
         (one.record, decision.moment)
         for one in failed
@@ -128,7 +126,7 @@ def _consequences(
     retried.sort(key=lambda one: one[0].order)
     new_jobs = [retry_job(scheduler, tx, record, moment) for record, moment in retried]
     new_jobs += [one.successor for one in ended if one.successor is not None]
-    waiting = set(insert(tx, new_jobs, chronicle).to_admit) if new_jobs else set()
+    waiting = set(insert(tx, new_jobs).to_admit) if new_jobs else set()
     going_on = {job.chain for job in new_jobs}
     final = [one for one in ended if one.record.chain not in going_on]
     waiting |= group_consequences.hand_on_predecessors(tx, final)
@@ -136,7 +134,7 @@ def _consequences(
     waiting |= _tell_consumers(tx, final)
     _free_locks(tx, ended)
     outbox.add(scheduler, tx, ended)
-    stopped = group_consequences.decide(scheduler, tx, chronicle, final)
+    stopped = group_consequences.decide(scheduler, tx, final)
     tx.wake(READY)
     return waiting, stopped
 
@@ -159,7 +157,6 @@ def _decide(scheduler: Scheduler, tx: Transaction, one: Ended) -> retries.Decisi
 def _record_ends(
     scheduler: Scheduler,
     tx: Transaction,
-    chronicle: Chronicle,
     ended: Sequence[Ended],
     decisions: dict[int, retries.Decision],
 ) -> None:
@@ -174,7 +171,7 @@ def _record_ends(
             for n, one in zip(numbers, ended, strict=True)
         ],
     )
-    chronicle.add_all(events.FINISHED, {one.record.number: _facts_of(one) for one in ended})
+    tx.note_all(events.FINISHED, {one.record.number: _facts_of(one) for one in ended})
     watching = [one.record.number for one in ended if one.record.gated]
     if watching:
         tx.do("remove_watches", numbers=records.listed(watching))

@@ -16,7 +16,6 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, records
-from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
 
@@ -46,7 +45,6 @@ def finish(
     release = lane_waits.Release(scheduler, tx)
     found = jobs.take_from_leases(tx, wanted, worker_id)
     release.note()
-    chronicle = Chronicle(tx)
     _observe(scheduler, tx, [record for record, _ in found])
     shown = _shown_errors(scheduler, tx, wanted, [record for record, _ in found])
     ended = [
@@ -55,8 +53,7 @@ def finish(
         if (run_id := str(record.run_id))
     ]
     close_runs(tx, [(one, wanted[str(one.run_id)].outcome) for one in ended], LeaseState.RELEASED)
-    consequences.settle(scheduler, tx, chronicle, ended=ended)
-    chronicle.write()
+    consequences.settle(scheduler, tx, ended=ended)
     answers = {
         str(one.run_id): Answer(lease_id=str(one.run_id), status=one.status) for one in ended
     }
@@ -200,7 +197,6 @@ def _late_answer(
 def abandon(
     scheduler: Scheduler,
     tx: Transaction,
-    chronicle: Chronicle,
     leases: Sequence[Mapping[str, Any]],
     outcome: Outcome,
 ) -> list[Ended]:
@@ -210,5 +206,5 @@ def abandon(
     release.note()
     ended = [_ended(record, outcome, progress, outcome.error) for record, progress in found]
     close_runs(tx, [(one, outcome) for one in ended], LeaseState.EXPIRED)
-    consequences.settle(scheduler, tx, chronicle, ended=ended)
+    consequences.settle(scheduler, tx, ended=ended)
     return ended

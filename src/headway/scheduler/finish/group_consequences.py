@@ -20,14 +20,11 @@ from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, records
 from headway.storage import groups as stored_groups
-from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
 
 
-def decide(
-    scheduler: Scheduler, tx: Transaction, chronicle: Chronicle, final: Sequence[Ended]
-) -> list[Ended]:
+def decide(scheduler: Scheduler, tx: Transaction, final: Sequence[Ended]) -> list[Ended]:
     """Members that end because another failed for good; groups that are complete are marked so."""
     stopped: list[Ended] = []
     for group_id in dict.fromkeys(one.record.group_id for one in final if one.record.group_id):
@@ -38,7 +35,7 @@ def decide(
         others = _stop_others(scheduler, tx, group, failed[0]) if failed else []
         stopped += others
         if not others:
-            _mark_ended(tx, chronicle, group)
+            _mark_ended(tx, group)
     return stopped
 
 
@@ -183,7 +180,7 @@ def skipped_run(tx: Transaction, record: JobRecord, run_id: str, error: str) -> 
     }
 
 
-def _mark_ended(tx: Transaction, chronicle: Chronicle, group: Row) -> None:
+def _mark_ended(tx: Transaction, group: Row) -> None:
     if tx.rows("active_member", group_id=group["group_id"]):
         return
     rows = tx.rows("group_members", group_id=group["group_id"])
@@ -191,4 +188,4 @@ def _mark_ended(tx: Transaction, chronicle: Chronicle, group: Row) -> None:
     status = groups.status_of([end.status for end in chains.values()])
     if status in (GroupStatus.COMPLETED, GroupStatus.PARTIAL, GroupStatus.CANCELLED):
         tx.do("end_group", group_id=group["group_id"], ended_at=tx.now_ms)
-        chronicle.add(events.GROUP_ENDED, None, {"group_id": group["group_id"], "status": status})
+        tx.note(events.GROUP_ENDED, None, {"group_id": group["group_id"], "status": status})

@@ -7,7 +7,6 @@ from headway.domain.runs import Outcome, RunStatus
 from headway.scheduler.finish import consequences, finish
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
-from headway.storage.events import Chronicle
 from headway.storage.transaction import READY, Transaction
 
 BATCH = 1000
@@ -20,7 +19,6 @@ def expire_leases(scheduler: Scheduler, tx: Transaction) -> int:
         return 0
     scheduler.seen.expired_leases += len(late)
     scheduler.threads.outlive(row["lease_id"] for row in late)
-    chronicle = Chronicle(tx)
     for overrun in (False, True):
         rows = [
             row
@@ -30,8 +28,7 @@ def expire_leases(scheduler: Scheduler, tx: Transaction) -> int:
         if rows:
             error = "timed out" if overrun else finish.LEASE_EXPIRED
             outcome = Outcome(status=RunStatus.FAILED, error=error, timed_out=True)
-            finish.abandon(scheduler, tx, chronicle, rows, outcome)
-    chronicle.write()
+            finish.abandon(scheduler, tx, rows, outcome)
     return len(late)
 
 
@@ -43,13 +40,11 @@ def expire_claims(scheduler: Scheduler, tx: Transaction) -> int:
 
 def give_back(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> int:
     """Claimed jobs go back to their place in the queue."""
-    chronicle = Chronicle(tx)
     claimed = [record for record in jobs.read(tx, numbers) if record.status in states.CLAIMS]
     states.check_all(((one.number, one.status) for one in claimed), states.QUEUED)
     for record in claimed:
-        chronicle.add(events.CLAIM_EXPIRED, record.number, {"worker_id": record.worker_id})
+        tx.note(events.CLAIM_EXPIRED, record.number, {"worker_id": record.worker_id})
     tx.many("return_claim", [{"number": record.number} for record in claimed])
-    consequences.settle(scheduler, tx, chronicle, admit=[record.number for record in claimed])
-    chronicle.write()
+    consequences.settle(scheduler, tx, admit=[record.number for record in claimed])
     tx.wake(READY)
     return len(claimed)

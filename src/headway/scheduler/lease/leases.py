@@ -21,7 +21,6 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, limits, records, reservations
-from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
 
@@ -60,9 +59,7 @@ def prepare(scheduler: Scheduler, tx: Transaction, reference: str, worker_id: st
     """The worker sets up its runtime: its claim lasts longer."""
     record = _claimed(tx, reference, worker_id)
     _keep_claim(scheduler, tx, record, status=states.PREPARING)
-    chronicle = Chronicle(tx)
-    chronicle.add(events.PREPARING, record.number, {"worker_id": worker_id})
-    chronicle.write()
+    tx.note(events.PREPARING, record.number, {"worker_id": worker_id})
     return record.number
 
 
@@ -73,10 +70,9 @@ def request(
     if (lease := _granted_before(scheduler, tx, reference, worker_id)) is not None:
         return Granted(lease=lease)
     record = _claimed(tx, reference, worker_id)
-    chronicle = Chronicle(tx)
     closed = admit.first_closed(record, gather(scheduler, tx, [record]))
     if closed is not None and closed.status in states.TERMINAL:
-        return _end(scheduler, tx, chronicle, record, closed)
+        return _end(scheduler, tx, record, closed)
     denied = _reason_to_deny(scheduler, tx, record, closed)
     if denied is None:
         lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
@@ -84,14 +80,12 @@ def request(
         wanted = ClaimRequest(worker_id=worker_id, abilities=Abilities(), ttl_s=ttl_s)
         rates = limits.rates(tx)
         with lane_waits.kept(scheduler, tx):
-            (started,) = start.start(scheduler, tx, chronicle, wanted, [candidate], rates)
-        chronicle.write()
+            (started,) = start.start(scheduler, tx, wanted, [candidate], rates)
         assert started.lease is not None
         return Granted(lease=started.lease)
     kind, reason, fullness = denied
     if record.status is not states.LEASE_PENDING or record.wait_detail != reason:
-        chronicle.add(events.LEASE_DENIED, record.number, {"reason": reason})
-    chronicle.write()
+        tx.note(events.LEASE_DENIED, record.number, {"reason": reason})
     _keep_claim(
         scheduler,
         tx,
@@ -121,7 +115,6 @@ def _granted_before(
 def _end(
     scheduler: Scheduler,
     tx: Transaction,
-    chronicle: Chronicle,
     record: JobRecord,
     closed: Closed,
 ) -> Denied:
@@ -134,8 +127,7 @@ def _end(
         blockers=closed.blockers,
         retry=False,
     )
-    consequences.settle(scheduler, tx, chronicle, ended=[ended])
-    chronicle.write()
+    consequences.settle(scheduler, tx, ended=[ended])
     return Denied(retry_after_ms=0, reason=closed.detail)
 
 

@@ -20,7 +20,6 @@ from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 from headway.scheduler.submit.new_jobs import Origin
 from headway.storage import codec, groups, jobs, records
-from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
@@ -66,9 +65,7 @@ def cancel(
         for record in active
         if record.status is not states.RUNNING
     ]
-    chronicle = Chronicle(tx)
-    consequences.settle(scheduler, tx, chronicle, ended=waiting)
-    chronicle.write()
+    consequences.settle(scheduler, tx, ended=waiting)
     for record in active:
         if record.status is states.RUNNING:
             cancelling.cancel(scheduler, tx, record.number, reason=reason, force=force)
@@ -99,12 +96,10 @@ def reorder(
     else:
         moved = {one.number: (one.terms, one.open_deps) for one in waiting}
     _move(tx, waiting, wanted, moved)
-    chronicle = Chronicle(tx)
     for record in waiting:
-        chronicle.add(events.CHANGED, record.number, {"group_id": group_id, "reordered": True})
+        tx.note(events.CHANGED, record.number, {"group_id": group_id, "reordered": True})
     numbers = [record.number for record in waiting]
-    consequences.settle(scheduler, tx, chronicle, admit=numbers, freed=lock_queues.keys_of(waiting))
-    chronicle.write()
+    consequences.settle(scheduler, tx, admit=numbers, freed=lock_queues.keys_of(waiting))
     return groups.find(tx, group_id)
 
 

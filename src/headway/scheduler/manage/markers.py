@@ -6,7 +6,6 @@ from headway.domain.values import moments
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records
-from headway.storage.events import Chronicle
 from headway.storage.transaction import Row, Transaction
 
 
@@ -45,10 +44,8 @@ def _name(scheduler: Scheduler, type_: str, key: str) -> str:
 
 
 def _tell_consumers(scheduler: Scheduler, tx: Transaction, name: str) -> None:
-    chronicle = Chronicle(tx)
     rows = tx.rows("consumers", artifacts=records.listed([name]))
-    consequences.settle(scheduler, tx, chronicle, admit=[row["job_number"] for row in rows])
-    chronicle.write()
+    consequences.settle(scheduler, tx, admit=[row["job_number"] for row in rows])
 
 
 def _view(row: Row) -> MarkerView:

@@ -12,7 +12,6 @@ from headway.domain.jobs import After, Approval, Policy, Terms
 from headway.domain.states import JobStatus
 from headway.domain.values import moments
 from headway.storage import codec, jobs, records
-from headway.storage.events import Chronicle
 from headway.storage.transaction import READY, Transaction
 
 
@@ -61,7 +60,7 @@ class Inserted(msgspec.Struct, frozen=True):
     rows: list[dict[str, Any]]
 
 
-def insert(tx: Transaction, new_jobs: Sequence[NewJob], chronicle: Chronicle) -> Inserted:
+def insert(tx: Transaction, new_jobs: Sequence[NewJob]) -> Inserted:
     """Write the jobs."""
     statuses = _statuses(tx, new_jobs)
     rows, to_admit = [], []
@@ -72,7 +71,7 @@ def insert(tx: Transaction, new_jobs: Sequence[NewJob], chronicle: Chronicle) ->
             tx.due_at(rows[-1]["due_at"])
         if (closed is None and job.gated) or (closed is not None and closed.forever):
             to_admit.append(job.number)
-    chronicle.add_all(events.SUBMITTED, {row["number"]: {"status": row["status"]} for row in rows})
+    tx.note_all(events.SUBMITTED, {row["number"]: {"status": row["status"]} for row in rows})
     payloads = [
         {"payload_id": job.payload_id, "body": job.params}
         for job in new_jobs

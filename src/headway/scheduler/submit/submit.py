@@ -24,7 +24,6 @@ from headway.scheduler.submit.named_jobs import EarlierJobs
 from headway.scheduler.submit.new_jobs import Builder, Origin
 from headway.scheduler.submit.references import Plan, Submitted
 from headway.storage import codec, jobs
-from headway.storage.events import Chronicle
 from headway.storage.jobs import Allocation, LaneIds
 from headway.storage.transaction import Manner, Transaction
 
@@ -178,12 +177,10 @@ def _submit_all(
     ]
     references.refuse_cycles(asked_for, all_plans)
     new_jobs = asked_for[: len(plans)]
-    chronicle = Chronicle(tx)
-    inserted = insert(tx, new_jobs, chronicle)
+    inserted = insert(tx, new_jobs)
     if shown is not None:
         shown.note(new_jobs, inserted, lane_ids)
-    consequences.settle(scheduler, tx, chronicle, admit=inserted.to_admit)
-    chronicle.write()
+    consequences.settle(scheduler, tx, admit=inserted.to_admit)
     made = {
         place: Submitted(number=plan.number, job_id=plan.job_id) for place, plan in plans.items()
     }

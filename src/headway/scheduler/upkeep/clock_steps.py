@@ -21,7 +21,6 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import trigger
 from headway.storage import codec
-from headway.storage.events import Chronicle
 from headway.storage.store import Clock
 from headway.storage.transaction import DELIVERIES, DUE, READY, Transaction
 
@@ -172,9 +171,7 @@ def _tell_delays(scheduler: Scheduler, tx: Transaction, after: int) -> int | Non
     rows = tx.rows("delayed_jobs", after=after, count=BATCH)
     numbers = [row["number"] for row in rows]
     if numbers:
-        chronicle = Chronicle(tx)
-        consequences.settle(scheduler, tx, chronicle, admit=numbers)
-        chronicle.write()
+        consequences.settle(scheduler, tx, admit=numbers)
     return numbers[-1] if len(numbers) == BATCH else None
 
 

@@ -10,7 +10,6 @@ from headway.domain.values import moments
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records, reservations
-from headway.storage.events import Chronicle
 from headway.storage.transaction import DUE, READY, Row, Transaction
 
 
@@ -123,9 +122,7 @@ def record_request(
         "duration_ms": duration_ms,
     }
     if tx.do("insert_direct_request", **facts, created_at=tx.now_ms):
-        chronicle = Chronicle(tx)
-        chronicle.add(events.DIRECT_FINISHED, None, {**facts, "error": error and error[:500]})
-        chronicle.write()
+        tx.note(events.DIRECT_FINISHED, None, {**facts, "error": error and error[:500]})
 
 
 def _expiry(tx: Transaction) -> int:

@@ -5,7 +5,6 @@ from headway.scheduler.admit.gate_facts import HEAD
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records
-from headway.storage.events import Chronicle
 from headway.storage.transaction import Transaction
 
 BATCH = 500
@@ -33,9 +32,7 @@ def _may_have_come(scheduler: Scheduler, what: str) -> bool:
 def _admit(scheduler: Scheduler, tx: Transaction, whats: list[str]) -> bool:
     """Let some of those who wait try; whether others may have more luck."""
     tried = _watchers(tx, whats)
-    chronicle = Chronicle(tx)
-    consequences.settle(scheduler, tx, chronicle, admit=tried)
-    chronicle.write()
+    consequences.settle(scheduler, tx, admit=tried)
     left = _watchers(tx, whats)
     return bool(left) and left != tried
 

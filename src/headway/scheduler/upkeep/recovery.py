@@ -19,7 +19,6 @@ from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit.insert import insert
 from headway.scheduler.upkeep import direct
 from headway.storage import codec, jobs, records
-from headway.storage.events import Chronicle
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
 
@@ -158,21 +157,17 @@ def _leases(tx: Transaction, worker_id: str, numbers: Sequence[int]) -> Sequence
 def _fail_runs(
     scheduler: Scheduler, worker_id: str, tx: Transaction, numbers: Sequence[int]
 ) -> int:
-    chronicle = Chronicle(tx)
     outcome = Outcome(status=RunStatus.FAILED, error=CRASHED)
     held = _leases(tx, worker_id, numbers)
-    ended = finish.abandon(scheduler, tx, chronicle, held, outcome)
-    chronicle.write()
+    ended = finish.abandon(scheduler, tx, held, outcome)
     return len(ended)
 
 
 def _mend_jobs_without_lease(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> int:
     """RUNNING without a lease: an open run fails, one that ended decides, a missing one fails."""
-    chronicle = Chronicle(tx)
     found = [one for one in jobs.read(tx, numbers) if one.status is states.RUNNING]
     ended = [_end(tx, record) for record in found]
-    consequences.settle(scheduler, tx, chronicle, ended=ended)
-    chronicle.write()
+    consequences.settle(scheduler, tx, ended=ended)
     return len(ended)
 
 
@@ -214,7 +209,6 @@ def _failed_run(tx: Transaction, record: JobRecord) -> dict[str, object]:
 
 def _create_missing_retries(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> int:
     """Failures about which nothing was decided get their retry now, once."""
-    chronicle = Chronicle(tx)
     created = []
     undecided = [one for one in jobs.read(tx, numbers) if one.retry_state is RetryState.NONE]
     for record in undecided:
@@ -232,8 +226,7 @@ def _create_missing_retries(scheduler: Scheduler, tx: Transaction, numbers: Sequ
         )
         if isinstance(decision, retries.RetryAt):
             created.append(retry_job(scheduler, tx, record, decision.moment))
-    consequences.settle(scheduler, tx, chronicle, admit=insert(tx, created, chronicle).to_admit)
-    chronicle.write()
+    consequences.settle(scheduler, tx, admit=insert(tx, created).to_admit)
     return len(created)
 
 

@@ -19,7 +19,6 @@ from headway.scheduler.lease import expire
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import clock_steps, direct, probe, trigger
 from headway.storage import limits
-from headway.storage.events import Chronicle
 from headway.storage.transaction import DUE, SAFETY_POLL_S, Transaction
 
 BATCH = 1000
@@ -170,9 +169,7 @@ def _admit_due(scheduler: Scheduler, tx: Transaction) -> int:
     """Jobs whose time has come may be claimed, if their other gates are open."""
     numbers = [row["number"] for row in tx.rows("due_jobs", now=tx.now_ms, count=BATCH)]
     if numbers:
-        chronicle = Chronicle(tx)
-        consequences.settle(scheduler, tx, chronicle, admit=numbers)
-        chronicle.write()
+        consequences.settle(scheduler, tx, admit=numbers)
     return len(numbers)
 
 
@@ -180,9 +177,7 @@ def _try_on(scheduler: Scheduler, tx: Transaction) -> int:
     """The lines for some locks were too long for one transaction: the next of them try."""
     keys, tried = lock_queues.take_up(tx)
     if keys:
-        chronicle = Chronicle(tx)
-        consequences.settle(scheduler, tx, chronicle, freed=keys, tried=tried)
-        chronicle.write()
+        consequences.settle(scheduler, tx, freed=keys, tried=tried)
     return BATCH if lock_queues.is_put_off(tx) else 0
 
 
@@ -192,9 +187,7 @@ def _settle_on(scheduler: Scheduler, tx: Transaction) -> int:
     One slice a round: what else is due comes in between.
     """
     if numbers := postponed.take_up(tx):
-        chronicle = Chronicle(tx)
-        consequences.settle(scheduler, tx, chronicle, admit=numbers)
-        chronicle.write()
+        consequences.settle(scheduler, tx, admit=numbers)
     return 0
 
 

@@ -15,7 +15,6 @@ from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 from headway.scheduler.submit.new_jobs import Origin
 from headway.storage import schedules
-from headway.storage.events import Chronicle
 from headway.storage.transaction import Transaction
 
 BATCH = 1000
@@ -35,25 +34,23 @@ def fire_due(scheduler: Scheduler, tx: Transaction, started_at: datetime) -> int
     it is only late, and fires.
     """
     due = schedules.due(tx, BATCH)
-    chronicle = Chronicle(tx)
     for schedule in due:
         try:
             following = timetable(schedule).next_after(tx.now)
         except errors.HeadwayError as error:  # its own trouble: the others fire
             facts = _facts(schedule, tx.now) | {"code": error.code, "error": error.detail}
-            chronicle.add(events.SCHEDULE_FAILED, None, facts)
+            tx.note(events.SCHEDULE_FAILED, None, facts)
             later = tx.now + LOOK_AGAIN_AFTER
             schedules.update(tx, msgspec.structs.replace(schedule, next_trigger_at=later))
             continue
-        fires = _fires_to_make(tx, chronicle, schedule, started_at)
-        fired = [one for one in fires if _fire(scheduler, tx, chronicle, schedule, one)]
+        fires = _fires_to_make(tx, schedule, started_at)
+        fired = [one for one in fires if _fire(scheduler, tx, schedule, one)]
         moved = msgspec.structs.replace(
             schedule,
             last_triggered_at=tx.now if fired else schedule.last_triggered_at,
             next_trigger_at=following,
         )
         schedules.update(tx, moved)
-    chronicle.write()
     return len(due)
 
 
@@ -88,16 +85,12 @@ def trigger_now(scheduler: Scheduler, tx: Transaction, name: str, role: Role = R
     schedule = get(tx, name)
     command_permission.check_schedule(tx, role, "trigger", schedule)
     number = _make_job(scheduler, tx, schedule, tx.now, role)
-    chronicle = Chronicle(tx)
-    chronicle.add(events.SCHEDULE_FIRED, number, _facts(schedule, tx.now) | {"by_hand": True})
-    chronicle.write()
+    tx.note(events.SCHEDULE_FIRED, number, _facts(schedule, tx.now) | {"by_hand": True})
     schedules.update(tx, msgspec.structs.replace(schedule, last_triggered_at=tx.now))
     return number
 
 
-def _fires_to_make(
-    tx: Transaction, chronicle: Chronicle, schedule: Schedule, started_at: datetime
-) -> list[datetime]:
+def _fires_to_make(tx: Transaction, schedule: Schedule, started_at: datetime) -> list[datetime]:
     """Those of the missed fires that are made up for, and all later ones up to now."""
     assert schedule.next_trigger_at is not None
     times = timetable(schedule)
@@ -107,7 +100,7 @@ def _fires_to_make(
     missed = cron.missed(times, before_due, before_start, max(1, wanted[schedule.catchup]))
     if missed and not wanted[schedule.catchup]:
         facts = _facts(schedule, missed[-1]) | {"reason": "missed"}
-        chronicle.add(events.SCHEDULE_SKIPPED, None, facts)
+        tx.note(events.SCHEDULE_SKIPPED, None, facts)
         missed = []
     return missed + cron.missed(times, before_start, tx.now, MOST_LATE)
 
@@ -115,7 +108,6 @@ def _fires_to_make(
 def _fire(
     scheduler: Scheduler,
     tx: Transaction,
-    chronicle: Chronicle,
     schedule: Schedule,
     fire_time: datetime,
 ) -> bool:
@@ -125,16 +117,16 @@ def _fire(
     facts = _facts(schedule, fire_time)
     overlaps = schedule.overlap is Overlap.SKIP
     if overlaps and schedules.has_active_job(tx, schedule.schedule_id):
-        chronicle.add(events.SCHEDULE_SKIPPED, None, facts | {"reason": "overlap"})
+        tx.note(events.SCHEDULE_SKIPPED, None, facts | {"reason": "overlap"})
         return False
     try:
         number = _make_job(scheduler, tx, schedule, fire_time, schedule.written_by)
     except errors.HeadwayError as error:
         facts |= {"code": error.code, "error": error.detail}
-        chronicle.add(events.SCHEDULE_FAILED, None, facts)
+        tx.note(events.SCHEDULE_FAILED, None, facts)
         return False
     schedules.set_fire_job(tx, schedule.schedule_id, fire_time, number)
-    chronicle.add(events.SCHEDULE_FIRED, number, facts)
+    tx.note(events.SCHEDULE_FIRED, number, facts)
     return True
 
 
