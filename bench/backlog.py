@@ -8,9 +8,9 @@ from bench.drain import BATCH, submit_many
 from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
+from headway.protocol.work_shapes import Started
 from headway.scheduler.claim import dispatch
 from headway.scheduler.claim.dispatch import ClaimRequest
-from headway.scheduler.claim.start import Started
 from headway.scheduler.finish import finish
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit

@@ -9,7 +9,7 @@ import headway
 from bench import postgres
 from headway import collector, wiring, worker_wiring
 from headway.client.client import Client
-from headway.client.transport import LocalTransport as ClientTransport
+from headway.operations.local import LocalTransport as ClientTransport
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep.timekeeper import Timekeeper
 from headway.settings import Settings

@@ -1,10 +1,10 @@
 """The page on errors, from the error tree."""
 
 from docs_tools.tables import WRITTEN_BY, table
-from headway.api.table import MethodNotAllowed
 from headway.domain import errors
 from headway.domain.errors import HeadwayError
 from headway.http.problems import InternalError, RequestTimeout
+from headway.http.routes import MethodNotAllowed
 
 ELSEWHERE: list[type[HeadwayError]] = [MethodNotAllowed, RequestTimeout, InternalError]
 

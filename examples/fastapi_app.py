@@ -25,10 +25,10 @@ async def order(genre: str, length: int = 3) -> dict[str, int]:
 async def fetch(job: int) -> dict[str, Any]:
     """The story, or how far it has got."""
     try:
-        found = await app.send_async(headway.calls.get_job(job))
+        found = await app.send_async(headway.protocol.jobs.get_job, id=job)
     except headway.HeadwayError as error:
         raise HTTPException(error.http_status, error.detail) from None
     if found.status is not headway.JobStatus.SUCCEEDED:
         return {"status": found.status, "progress": found.progress and found.progress.fraction}
-    result = await app.send_async(headway.calls.get_result(job))
+    result = await app.send_async(headway.protocol.jobs.get_result, id=job)
     return {"status": found.status, "story": result.result_data}

@@ -7,14 +7,15 @@ from typing import Any
 
 import msgspec
 
-from headway.api.operation import Call, Nothing
 from headway.domain.jobs import Job
 from headway.domain.requests.job_requests import JobRequest
 from headway.domain.runs import Outcome, Run, RunStatus
 from headway.domain.tokens import Principal, Role
 from headway.domain.workers import Abilities
+from headway.operations.bound import BOUND, Call
+from headway.protocol.operation import Nothing
+from headway.protocol.work_shapes import Denied, Granted, Started
 from headway.scheduler.claim import dispatch
-from headway.scheduler.claim.start import Started
 from headway.scheduler.finish import finish as finishing
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
@@ -76,9 +77,7 @@ def claim(
     return scheduler.store.write(lambda tx: dispatch.claim(scheduler, tx, request), Manner.APART)
 
 
-def ask_lease(
-    scheduler: Scheduler, number: int, worker_id: str = WORKER
-) -> leases.Granted | leases.Denied:
+def ask_lease(scheduler: Scheduler, number: int, worker_id: str = WORKER) -> Granted | Denied:
     """Ask to start a job that was only claimed."""
     return scheduler.store.write(
         lambda tx: leases.request(scheduler, tx, str(number), worker_id, None)
@@ -131,7 +130,7 @@ def event_kinds(scheduler: Scheduler) -> list[str]:
 
 
 def ask(
-    operation: Callable[[Call[Any, Any]], Any],
+    operation: Callable[..., Any],
     scheduler: Scheduler,
     role: Role = Role.ADMIN,
     *,
@@ -147,8 +146,7 @@ def ask(
         body=Nothing() if body is None else body,
         query=Nothing() if query is None else query,
         path=path,
-        action=operation.__name__,
-        noun="thing",
     )
-    answer = operation(call)
+    (bound,) = (one for one in BOUND.values() if one.run is operation)
+    answer = bound.perform(call)
     return answer.result(30) if isinstance(answer, Future) else answer

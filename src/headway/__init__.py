@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from headway import testing
-    from headway.api.jobs import JobQuery
-    from headway.api.operation import Page, Paging
-    from headway.api.runs import RunQuery
-    from headway.api.schedules import ScheduleQuery
-    from headway.api.templates import TemplateQuery
-    from headway.api.webhooks import DeliveryQuery
-    from headway.client import calls
+    from headway import protocol, testing
     from headway.client.app import App
     from headway.client.client import Client
     from headway.client.functions import JobFunction
@@ -77,6 +70,12 @@ if TYPE_CHECKING:
     from headway.domain.templates import Template, TemplateStatus
     from headway.domain.tokens import Role, Token
     from headway.domain.webhooks import Delivery, Webhook
+    from headway.protocol.jobs import JobQuery
+    from headway.protocol.operation import Page, Paging
+    from headway.protocol.runs import RunQuery
+    from headway.protocol.schedules import ScheduleQuery
+    from headway.protocol.templates import TemplateQuery
+    from headway.protocol.webhooks import DeliveryQuery
     from headway.settings import Settings
     from headway.worker.context import JobContext
 
@@ -91,7 +90,7 @@ _HOMES = {
     "ConcurrencyPolicy": "headway.domain.limits",
     "Conflict": "headway.domain.errors",
     "Delivery": "headway.domain.webhooks",
-    "DeliveryQuery": "headway.api.webhooks",
+    "DeliveryQuery": "headway.protocol.webhooks",
     "Event": "headway.domain.events",
     "Fail": "headway.domain.signals",
     "Forbidden": "headway.domain.errors",
@@ -115,7 +114,7 @@ _HOMES = {
     "JobHandle": "headway.client.handles",
     "JobOptions": "headway.client.options",
     "JobPatch": "headway.domain.requests.job_requests",
-    "JobQuery": "headway.api.jobs",
+    "JobQuery": "headway.protocol.jobs",
     "JobRequest": "headway.domain.requests.job_requests",
     "JobResult": "headway.domain.jobs",
     "JobStatus": "headway.domain.states",
@@ -126,19 +125,19 @@ _HOMES = {
     "NotFound": "headway.domain.errors",
     "OnFailure": "headway.domain.groups",
     "Overlap": "headway.domain.schedules",
-    "Page": "headway.api.operation",
-    "Paging": "headway.api.operation",
+    "Page": "headway.protocol.operation",
+    "Paging": "headway.protocol.operation",
     "PinnedHead": "headway.domain.jobs",
     "Pipeline": "headway.client.pipelines",
     "QueueStatus": "headway.domain.answers",
     "RetryPolicy": "headway.domain.jobs",
     "Role": "headway.domain.tokens",
     "Run": "headway.domain.runs",
-    "RunQuery": "headway.api.runs",
+    "RunQuery": "headway.protocol.runs",
     "RunStatus": "headway.domain.runs",
     "Schedule": "headway.domain.schedules",
     "SchedulePatch": "headway.domain.requests.schedule_requests",
-    "ScheduleQuery": "headway.api.schedules",
+    "ScheduleQuery": "headway.protocol.schedules",
     "ScheduleRequest": "headway.domain.requests.schedule_requests",
     "Settings": "headway.settings",
     "Skip": "headway.domain.signals",
@@ -147,7 +146,7 @@ _HOMES = {
     "SubmitOptions": "headway.client.options",
     "Template": "headway.domain.templates",
     "TemplatePatch": "headway.domain.requests.template_requests",
-    "TemplateQuery": "headway.api.templates",
+    "TemplateQuery": "headway.protocol.templates",
     "TemplateRequest": "headway.domain.requests.template_requests",
     "TemplateStatus": "headway.domain.templates",
     "Token": "headway.domain.tokens",
@@ -161,8 +160,8 @@ _HOMES = {
 """Where each name lives; after a colon, what it is called there."""
 
 _MODULES = {
-    "calls": "headway.client.calls",
     "errors": "headway.domain.errors",
+    "protocol": "headway.protocol",
     "testing": "headway.testing",
 }
 
@@ -243,9 +242,9 @@ __all__ = [
     "WaitedTooLong",
     "Webhook",
     "Why",
-    "calls",
     "connect",
     "errors",
+    "protocol",
     "testing",
 ]
 

@@ -17,12 +17,12 @@ from urllib.parse import urlsplit
 
 from headway import admin_token
 from headway.client.client import Client
-from headway.client.transport import LocalTransport
 from headway.clock import SystemClock
 from headway.domain import artifacts, errors
 from headway.domain.jobs import Job
 from headway.domain.requests.job_requests import BatchJobRequest
 from headway.domain.values import moments
+from headway.operations.local import LocalTransport
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.scheduler.submit import submit
 from headway.server_file import ServerFile
@@ -221,6 +221,13 @@ def is_loopback(host: str) -> bool:
 def local_client(settings: Settings, app: "App | None" = None) -> Client:
     """A client that works straight on the database."""
     return Client(LocalTransport(build_scheduler(settings, open_store(settings), app)))
+
+
+def scheduler_of(client: Client) -> Scheduler:
+    """The scheduler behind a client that works straight on the database."""
+    transport = client.transport
+    assert isinstance(transport, LocalTransport)
+    return transport.scheduler
 
 
 def submit_on(app: "App", connection: Any, request: BatchJobRequest) -> Job:

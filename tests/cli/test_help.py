@@ -1,24 +1,19 @@
 """The help, the reference and the start-up."""
 
-import inspect
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
-from unittest.mock import MagicMock
 
-import msgspec
 import pytest
 import typer
 from tests.cli.conftest import PROGRAM, Cli
 
-from headway.api import table
-from headway.api.operation import OPERATIONS
+from headway import protocol
 from headway.cli import main, reference
-from headway.client import calls
-from headway.domain.tokens import Role
+from headway.operations.dispatch import FUNCTIONS
+from headway.protocol.operation import Operation
 
 ROOT = typer.main.get_command(main.app)
 CONTEXT = typer.Context(ROOT, info_name="headway")
@@ -59,28 +54,15 @@ def test_the_reference_is_as_the_program_says() -> None:
     )
 
 
-def test_every_operation_of_the_api_can_be_called() -> None:
-    found = set()
-    for name in calls.__all__:
-        function = getattr(calls, name)
-        if name not in ("Call", "JobRef", "step"):
-            call = function(**_arguments(function))
-            if not call.needs_server:
-                found.add(table.find(call.method, call.path)[0].name)
-    assert found == {operation.name for operation in OPERATIONS}
-
-
-def _arguments(function: Any) -> dict[str, Any]:
-    def value(kind: Any) -> Any:
-        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            return MagicMock()
-        return Role.READ if kind is Role else [] if "Sequence" in str(kind) else "7"
-
-    return {
-        one.name: value(one.annotation)
-        for one in inspect.signature(function).parameters.values()
-        if one.default is inspect.Parameter.empty
+def test_every_operation_of_the_protocol_has_its_function_or_needs_a_server() -> None:
+    rows = {
+        name: value
+        for area in protocol.__all__
+        for name, value in vars(getattr(protocol, area)).items()
+        if isinstance(value, Operation)
     }
+    bound = {one.name: operation for operation, one in FUNCTIONS.items()}
+    assert bound == {name: one for name, one in rows.items() if not one.needs_server}
 
 
 def modules_loaded_by(*words: str, cwd: Path) -> tuple[str, set[str]]:

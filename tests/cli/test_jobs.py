@@ -9,8 +9,8 @@ from tests.cli.conftest import Cli
 from tests.helpers import claim, finish
 
 from headway import settings, wiring
-from headway.client.transport import LocalTransport, local_principal
 from headway.domain.runs import RunStatus
+from headway.operations.local import LocalTransport, local_principal
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
 

@@ -8,9 +8,9 @@ from tests.cli.conftest import Cli
 from tests.helpers import claim
 
 from headway import settings, wiring
-from headway.client.transport import LocalTransport
 from headway.domain import graph_text
 from headway.domain.answers import Graph, Node
+from headway.operations.local import LocalTransport
 
 
 def test_a_schedule_of_an_archived_template_is_said_to_make_no_jobs(cli: Cli) -> None:

@@ -14,9 +14,9 @@ import pytest
 
 import headway
 from headway import settings, testing, wiring
-from headway.api.lease_shapes import ClaimBody, LogBody
 from headway.domain import errors, states
 from headway.domain.jobs import RetryPolicy
+from headway.protocol.work_shapes import ClaimBody, LogBody
 from headway.storage import log_files
 
 
@@ -47,7 +47,7 @@ def test_a_function_that_is_called_just_runs(app: headway.App) -> None:
         return a + b
 
     assert add(1, 2) == 3
-    assert app.send(headway.calls.list_jobs()).items == []
+    assert app.send(headway.protocol.jobs.list_jobs).items == []
 
 
 def test_options_hold_for_one_submit(app: headway.App) -> None:
@@ -159,13 +159,15 @@ def test_one_bad_submit_among_many_is_refused_alone(app: headway.App) -> None:
     async def main() -> list[object]:
         requests = [headway.JobRequest(job_type="x") for _ in range(20)]
         requests[7] = headway.JobRequest(job_type="x", after=(99,))
-        calls = [app.send_async(headway.calls.submit(request)) for request in requests]
+        calls = [
+            app.send_async(headway.protocol.jobs.create_job, body=request) for request in requests
+        ]
         return list(await asyncio.gather(*calls, return_exceptions=True))
 
     answers = asyncio.run(main())
     refused = [one for one in answers if isinstance(one, Exception)]
     assert [type(one) for one in refused] == [errors.UnknownReference]
-    assert len(app.send(headway.calls.list_jobs()).items) == 19
+    assert len(app.send(headway.protocol.jobs.list_jobs).items) == 19
 
 
 def test_a_job_submitted_on_ones_own_connection_exists_exactly_if_one_commits(
@@ -174,7 +176,7 @@ def test_a_job_submitted_on_ones_own_connection_exists_exactly_if_one_commits(
     @app.job
     def mail(to: str) -> None: ...
 
-    app.client.send(headway.calls.list_jobs())  # the schema is there
+    app.client.send(headway.protocol.jobs.list_jobs)  # the schema is there
     path = app.settings.data_dir / "headway.db"
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY)")
@@ -182,7 +184,7 @@ def test_a_job_submitted_on_ones_own_connection_exists_exactly_if_one_commits(
     connection.execute("INSERT INTO orders VALUES (1)")
     mail.submit_on(connection, to="a@example.org")
     connection.rollback()
-    assert app.send(headway.calls.list_jobs()).items == []
+    assert app.send(headway.protocol.jobs.list_jobs).items == []
     connection.execute("INSERT INTO orders VALUES (1)")
     kept = mail.submit_on(connection, to="a@example.org")
     connection.commit()
@@ -282,13 +284,17 @@ def test_what_waits_for_files_keeps_no_event_loop_waiting(
         threads.append(threading.current_thread())
         raise errors.LogGap(4, 0)
 
-    app.send(headway.calls.submit(headway.JobRequest(job_type="any")))
-    taken = app.send(headway.calls.claim(ClaimBody(worker_id="w", lease=True)))
+    app.send(headway.protocol.jobs.create_job, body=headway.JobRequest(job_type="any"))
+    taken = app.send(headway.protocol.work.claim, body=ClaimBody(worker_id="w", lease=True))
     assert taken is not None
     body = LogBody(worker_id="w", data=b"one")
     monkeypatch.setattr(log_files, "write_at", refuse)
     with pytest.raises(errors.LogGap):
-        asyncio.run(app.client.send_async(headway.calls.send_log(str(taken.jobs[0].run_id), body)))
+        asyncio.run(
+            app.client.send_async(
+                headway.protocol.work.send_log, id=str(taken.jobs[0].run_id), body=body
+            )
+        )
     assert threads != [threading.main_thread()]
 
 
@@ -305,29 +311,36 @@ def test_a_connection_takes_what_an_app_takes(tmp_path: Path) -> None:
         headway.connect(data=str(tmp_path), db=f"sqlite:///{tmp_path / 'own.db'}"),
         headway.connect(settings=app.settings),
     ):
-        assert client.send(headway.calls.get_job(job.number)).job_id == job.job_id
+        assert client.send(headway.protocol.jobs.get_job, id=job.number).job_id == job.job_id
         client.close()
     taken = set(inspect.signature(headway.App).parameters)
     assert set(inspect.signature(headway.connect).parameters) == taken
 
 
 def test_groups_templates_and_schedules_are_made_with_public_names(app: headway.App) -> None:
-    app.send(headway.calls.create_template(headway.TemplateRequest(name="t", job_type="work")))
+    app.send(
+        headway.protocol.templates.create_template,
+        body=headway.TemplateRequest(name="t", job_type="work"),
+    )
     made = app.send(
-        headway.calls.create_schedule(headway.ScheduleRequest(template="t", cron="0 3 * * *"))
+        headway.protocol.schedules.create_schedule,
+        body=headway.ScheduleRequest(template="t", cron="0 3 * * *"),
     )
     jobs = [headway.BatchJobRequest(template="t"), headway.BatchJobRequest(job_type="work")]
     group = headway.GroupRequest(jobs=jobs, mode=headway.GroupMode.PARALLEL)
-    assert len(app.send(headway.calls.create_group(group)).members) == 2
+    assert len(app.send(headway.protocol.groups.create_group, body=group).members) == 2
     app.send(
-        headway.calls.change_schedule(
-            made.schedule_id, headway.SchedulePatch(timezone="Asia/Tokyo")
-        )
+        headway.protocol.schedules.change_schedule,
+        id=made.schedule_id,
+        body=headway.SchedulePatch(timezone="Asia/Tokyo"),
     )
     with pytest.raises(headway.NotFound):
-        app.send(headway.calls.get_template("nightly"))
+        app.send(headway.protocol.templates.get_template, id="nightly")
     with pytest.raises(headway.errors.NameTaken):
-        app.send(headway.calls.create_template(headway.TemplateRequest(name="t", job_type="x")))
+        app.send(
+            headway.protocol.templates.create_template,
+            body=headway.TemplateRequest(name="t", job_type="x"),
+        )
 
 
 def test_a_harness_gives_the_app_its_client_back(app: headway.App) -> None:

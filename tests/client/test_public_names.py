@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 
 import headway
-from headway.client.calls import leases
+from headway import protocol
 from headway.domain.groups import AsConfigured
 from headway.domain.limits import StandardPolicy
+from headway.protocol.operation import Nothing, Operation
 
 
 def imported_for_types() -> dict[str, str]:
@@ -51,11 +52,14 @@ def test_nothing_is_loaded_before_it_is_used() -> None:
     assert not loaded & {"msgspec", "sqlite3", "httpx", "asyncio"}
 
 
-def test_what_a_call_takes_needs_no_private_import() -> None:
+def test_what_an_operation_takes_needs_no_private_import() -> None:
     public = [getattr(headway, name) for name in headway.__all__]
-    for function in calls_of_users():
-        for kind in parameter_types(function):
-            assert kind in public, f"{function.__name__} takes {kind}"
+    for area in operations_of_users():
+        rows = [one for one in vars(area).values() if isinstance(one, Operation)]
+        assert rows
+        for one in rows:
+            for kind in (*own_types(one.body), *own_types(one.query)):
+                assert kind in (Nothing, *public, *vars(area).values()), f"{one.path} takes {kind}"
 
 
 def test_what_a_plug_in_takes_and_answers_needs_no_private_import() -> None:
@@ -65,18 +69,9 @@ def test_what_a_plug_in_takes_and_answers_needs_no_private_import() -> None:
         assert {kind for hint in hints.values() for kind in own_types(hint)} <= set(public)
 
 
-def calls_of_users() -> Iterator[Any]:
-    """All calls but those of workers, which have a protocol of their own."""
-    for name in headway.calls.__all__:
-        function = getattr(headway.calls, name)
-        if inspect.isfunction(function) and function.__module__ != leases.__name__:
-            yield function
-
-
-def parameter_types(function: Any) -> Iterator[type]:
-    hints = typing.get_type_hints(function)
-    hints.pop("return")
-    return (kind for hint in hints.values() for kind in own_types(hint))
+def operations_of_users() -> Iterator[Any]:
+    """All operations but those of workers, which have a protocol of their own."""
+    return (getattr(headway.protocol, name) for name in protocol.__all__ if name != "work")
 
 
 def own_types(hint: Any) -> Iterator[type]:

@@ -180,7 +180,7 @@ def test_a_result_of_another_type_is_kept_and_said() -> None:
         assert job.status == "SUCCEEDED"
         with pytest.raises(headway.InvalidResult, match="'price' returns: Invalid decimal"):
             job.result()
-        assert app.send(headway.calls.get_result(job.number)).result_data == "much"
+        assert app.send(headway.protocol.jobs.get_result, id=job.number).result_data == "much"
         assert skipped.result() is None
 
 

@@ -95,11 +95,13 @@ def test_a_pipeline_is_submitted_when_its_async_block_ends(app: headway.App) -> 
 def test_pages_come_one_after_the_other(app: headway.App) -> None:
     async def main() -> list[int]:
         await app.submit_many_async([headway.BatchJobRequest(job_type="x") for _ in range(5)])
-        pages = app.client.pages_async(headway.calls.list_jobs(headway.JobQuery(limit=2)))
+        pages = app.client.pages_async(
+            headway.protocol.jobs.list_jobs, query=headway.JobQuery(limit=2)
+        )
         return [job.number async for job in pages]
 
     assert asyncio.run(main()) == [5, 4, 3, 2, 1]
-    pages = app.client.pages(headway.calls.list_jobs(headway.JobQuery(limit=2)))
+    pages = app.client.pages(headway.protocol.jobs.list_jobs, query=headway.JobQuery(limit=2))
     assert [job.number for job in pages] == [5, 4, 3, 2, 1]
     app.close()
 

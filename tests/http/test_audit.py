@@ -4,9 +4,8 @@ from typing import Any
 
 from tests.servers import Server, wait_for
 
-from headway.api import table
-from headway.api.operation import OPERATIONS
 from headway.domain.tokens import Role
+from headway.operations.dispatch import FUNCTIONS
 
 
 def audit(server: Server, **query: Any) -> list[Any]:
@@ -16,11 +15,10 @@ def audit(server: Server, **query: Any) -> list[Any]:
 def test_every_operation_that_changes_something_notes_it() -> None:
     """But for the protocol of workers, which runs and leases tell of."""
     notes_many_at_once = {"create_job"}
-    assert table.find("POST", "/api/jobs")[0] in OPERATIONS
-    for one in OPERATIONS:
+    for one, bound in FUNCTIONS.items():
         if one.method != "GET" and one.role is not Role.WORK:
-            notes = "change" in one.run.__code__.co_names
-            assert notes is (one.name not in notes_many_at_once), one.name
+            notes = one.noted and one.opens.writes
+            assert notes is (bound.name not in notes_many_at_once), bound.name
 
 
 def test_changes_name_their_token(server: Server) -> None:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from headway.api.lease_shapes import ClaimBody, ReleaseItem
 from headway.clock import SystemClock
 from headway.domain import errors
 from headway.domain.tokens import Principal, Role
 from headway.http.claim_desk import ClaimDesk
+from headway.protocol.work_shapes import ClaimBody, ReleaseItem
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Store

@@ -8,8 +8,7 @@ import pytest
 from tests.servers import WAIT_S, Server
 
 import headway
-from headway import worker_wiring
-from headway.client import calls
+from headway import protocol, worker_wiring
 from headway.client.client import Client
 from headway.client.over_http import HttpTransport
 from headway.domain import errors
@@ -29,8 +28,8 @@ def test_many_threads_share_a_client(client: Client) -> None:
     def submit() -> None:
         for _ in range(20):
             request = JobRequest(job_type="shared")
-            made.append(client.send(calls.submit(request)).number)
-            client.send(calls.get_job(made[-1]))
+            made.append(client.send(protocol.jobs.create_job, body=request).number)
+            client.send(protocol.jobs.get_job, id=made[-1])
 
     threads = [threading.Thread(target=submit) for _ in range(5)]
     for thread in threads:
@@ -49,7 +48,7 @@ def test_a_connection_that_the_server_closed_is_replaced() -> None:
     client = Client(HttpTransport(f"http://127.0.0.1:{listening.getsockname()[1]}", None))
     for _ in range(2):
         with pytest.raises(errors.NotFound):
-            client.send(calls.get_job(1))
+            client.send(protocol.jobs.get_job, id=1)
     serving.join(WAIT_S)
     listening.close()
     client.close()
@@ -60,7 +59,7 @@ def test_an_answer_of_another_version_is_said_to_be_one() -> None:
     serving = _serve_once_each(listening, ["200 OK"], '{"something": "else"}')
     client = Client(HttpTransport(f"http://127.0.0.1:{listening.getsockname()[1]}", None))
     with pytest.raises(errors.Unavailable, match="run another version"):
-        client.send(calls.get_job(1))
+        client.send(protocol.jobs.get_job, id=1)
     serving.join(WAIT_S)
     listening.close()
     client.close()
@@ -106,9 +105,9 @@ def _serve_once_each(
 
 def test_errors_have_the_servers_code_waiting_or_not(client: Client) -> None:
     with pytest.raises(errors.NotFound):
-        client.send(calls.get_job(10**9))
+        client.send(protocol.jobs.get_job, id=10**9)
     with pytest.raises(errors.NotFound):
-        asyncio.run(client.send_async(calls.get_job(10**9)))
+        asyncio.run(client.send_async(protocol.jobs.get_job, id=10**9))
     with pytest.raises(errors.NotFound):
         list(client.log("nothing"))
 
@@ -119,19 +118,33 @@ def test_a_server_that_is_not_there_is_named() -> None:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         client = Client(HttpTransport(url, None))
         with pytest.raises(errors.Unavailable, match=f"{url} does not answer: Connection refused"):
-            client.send(calls.cancel_job(1))
+            client.send(protocol.jobs.cancel_job, id=1, body=protocol.jobs.CancelBody())
     with pytest.raises(errors.InvalidRequest, match="http://"):
         headway.connect(url="localhost:4929")
 
 
 @pytest.mark.parametrize("name", ["team/gpu", "50%2F", "a b?#é"])
 def test_a_name_may_hold_what_means_something_in_a_url(client: Client, name: str) -> None:
-    assert client.send(calls.put_limit(name, size=3)).name == name
-    assert client.send(calls.get_limit(name)).size == 3
-    assert client.send(calls.delete_limit(name)).name == name
-    assert client.send(calls.put_artifact("data", name)).artifact == f"custom:data:{name}"
-    assert client.send(calls.get_artifact("data", name)).artifact == f"custom:data:{name}"
-    assert client.send(calls.delete_artifact("data", name)).artifact == f"custom:data:{name}"
+    assert (
+        client.send(
+            protocol.limits.put_limit, name=name, body=protocol.limits.LimitBody(size=3)
+        ).name
+        == name
+    )
+    assert client.send(protocol.limits.get_limit, name=name).size == 3
+    assert client.send(protocol.limits.delete_limit, name=name).name == name
+    assert (
+        client.send(protocol.artifacts.put_artifact, type="data", key=name).artifact
+        == f"custom:data:{name}"
+    )
+    assert (
+        client.send(protocol.artifacts.get_artifact, type="data", key=name).artifact
+        == f"custom:data:{name}"
+    )
+    assert (
+        client.send(protocol.artifacts.delete_artifact, type="data", key=name).artifact
+        == f"custom:data:{name}"
+    )
 
 
 def test_a_worker_and_a_handler_may_have_a_slash_in_their_names(server: Server) -> None:

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from headway.api import table
 from headway.client.over_http import problem
 from headway.domain import errors
 from headway.domain.errors import HeadwayError
-from headway.http import problems
+from headway.http import problems, routes
 
 OURS = [kind for kind in errors.all_errors() if kind.__module__.startswith(errors.__name__)]
 VALUES: dict[Any, Any] = {
@@ -38,7 +37,7 @@ def made(kind: type[HeadwayError]) -> HeadwayError:
 
 
 @pytest.mark.parametrize(
-    "kind", [*OURS, table.MethodNotAllowed, problems.InternalError], ids=lambda kind: kind.__name__
+    "kind", [*OURS, routes.MethodNotAllowed, problems.InternalError], ids=lambda kind: kind.__name__
 )
 def test_an_error_that_went_over_http_is_what_it_was(kind: type[HeadwayError]) -> None:
     error = made(kind)

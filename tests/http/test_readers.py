@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from headway.api import table
 from headway.clock import SystemClock
 from headway.domain.tokens import Role
 from headway.http.application import Application, ServerState
+from headway.operations import dispatch
 from headway.scheduler.manage import tokens
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.sqlite.database import SqliteDatabase
@@ -64,15 +64,15 @@ def test_many_long_reads_keep_no_submit_waiting(
     )
     reader, writer = (token_for(scheduler, role) for role in (Role.READ, Role.SUBMIT))
     reading, go_on = threading.Event(), threading.Event()
-    perform = table.perform
+    perform = dispatch.perform
 
     def slowly(*args: Any) -> Any:
-        if args[2].method == "GET":
+        if args[2].operation.method == "GET":
             reading.set()
             assert go_on.wait(PATIENCE_S)
         return perform(*args)
 
-    monkeypatch.setattr(table, "perform", slowly)
+    monkeypatch.setattr(dispatch, "perform", slowly)
 
     async def submit_beside_reads() -> tuple[int, list[int]]:
         application = Application(scheduler, worker=None, state=ServerState(ready=True))

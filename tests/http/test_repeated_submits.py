@@ -8,7 +8,7 @@ import pytest
 from tests.cutting_proxy import PLACES, CuttingProxy, Place
 from tests.servers import Server
 
-from headway.client import calls
+from headway import protocol
 from headway.client.client import Client
 from headway.client.over_http import HttpTransport
 from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
@@ -40,7 +40,7 @@ def test_a_job_is_made_once(
     server: Server, client: Client, proxy: CuttingProxy, place: Place
 ) -> None:
     cut = proxy.cut("/api/jobs", place)
-    job = client.send(calls.submit(JobRequest(job_type=f"waits {place}")))
+    job = client.send(protocol.jobs.create_job, body=JobRequest(job_type=f"waits {place}"))
     assert cut.done.is_set()
     assert jobs_of(server, f"waits {place}") == [job.number]
 
@@ -50,7 +50,9 @@ def test_a_job_is_made_once_without_blocking(
     server: Server, client: Client, proxy: CuttingProxy, place: Place
 ) -> None:
     cut = proxy.cut("/api/jobs", place)
-    job = asyncio.run(client.send_async(calls.submit(JobRequest(job_type=f"async {place}"))))
+    job = asyncio.run(
+        client.send_async(protocol.jobs.create_job, body=JobRequest(job_type=f"async {place}"))
+    )
     assert cut.done.is_set()
     assert jobs_of(server, f"async {place}") == [job.number]
 
@@ -63,11 +65,12 @@ def test_a_batch_is_made_once(
     first = BatchJobRequest(job_type=kind, ref="a")
     second = BatchJobRequest(job_type=kind, ref="b", after=("ref:a",))
     cut = proxy.cut("/api/jobs/batch", place)
-    made = client.send(calls.submit_batch([first, second]))
+    made = client.send(protocol.jobs.create_jobs, body=protocol.jobs.Batch(jobs=[first, second]))
     assert cut.done.is_set()
     assert jobs_of(server, kind) == [one.number for one in made.jobs]
 
 
 def test_the_same_submit_twice_is_two_jobs(server: Server, client: Client) -> None:
-    call = calls.submit(JobRequest(job_type="two"))
-    assert client.send(call).number != client.send(call).number
+    request = JobRequest(job_type="two")
+    first, second = (client.send(protocol.jobs.create_job, body=request) for _ in range(2))
+    assert first.number != second.number

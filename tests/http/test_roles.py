@@ -8,9 +8,8 @@ import httpx
 import pytest
 from tests.servers import Server
 
-from headway.api import table
-from headway.api.operation import OPERATIONS
 from headway.domain.tokens import Principal, Role
+from headway.operations.dispatch import AREAS, FUNCTIONS
 
 ROLES = ("read", "submit", "work", "admin")
 
@@ -67,13 +66,13 @@ SPECIAL = [
     ("GET", "/api/jobs/{id}/logs/stdout", Role.READ),
     ("GET", "/metrics", Role.READ),
 ]
-TABLE = [(one.method, one.path, one.role) for one in OPERATIONS] + SPECIAL
-FOR_WORKERS = {(one.method, one.path) for one in OPERATIONS if one.for_workers}
+TABLE = [(one.method, one.path, one.role) for one in FUNCTIONS] + SPECIAL
+FOR_WORKERS = {(one.method, one.path) for one in FUNCTIONS if one.for_workers}
 
 
 def test_the_table_has_every_operation() -> None:
     """Operations are in it once their modules are loaded, which the table sees to."""
-    assert len(OPERATIONS) >= len(table.ROOMS)
+    assert len(FUNCTIONS) >= len(AREAS)
 
 
 @pytest.mark.parametrize("role", [*ROLES, None])

@@ -4,14 +4,14 @@ import msgspec
 import pytest
 from tests.servers import Server, Stage
 
-from headway.api.jobs import Batch
-from headway.api.lease_shapes import HeartbeatItem, Heartbeats
-from headway.api.leases import MOST_ITEMS
-from headway.client import calls
+from headway import protocol
 from headway.client.over_http import _with_keys
 from headway.domain.leases import LONGEST_MESSAGE
 from headway.domain.requests.job_requests import BatchJobRequest
 from headway.http.body_sizes import BATCHES, ROOM_FOR_THE_REST, SIZES
+from headway.operations.leases import MOST_ITEMS
+from headway.protocol.jobs import Batch
+from headway.protocol.work_shapes import HeartbeatItem, Heartbeats
 from headway.settings import Settings
 
 LARGEST_BODY = 1000
@@ -52,7 +52,8 @@ def test_a_batch_of_a_hundred_thousand_jobs_with_ten_references_each_fits() -> N
         )
         for number in range(1000)
     ]
-    sent = _with_keys(calls.submit_batch(jobs)).body
+    sent, has_keys = _with_keys(protocol.jobs.Batch(jobs=jobs))
+    assert has_keys
     assert isinstance(sent, Batch)
     assert 100 * len(msgspec.json.encode(sent)) < Settings().largest_batch
 

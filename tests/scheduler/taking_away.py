@@ -12,6 +12,7 @@ from headway.domain.jobs import Policy
 from headway.domain.limits import read_rate
 from headway.domain.requests.job_requests import JobPatch
 from headway.domain.workers import Abilities, Worker
+from headway.protocol.work_shapes import Granted
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.admit.live_workers import known_workers
 from headway.scheduler.change import queue_control
@@ -261,7 +262,7 @@ class Experiment:
         if record.status in states.CLAIMS:
             number, worker = str(record.number), str(record.worker_id)
             found = leases.request(self._scheduler, self._tx, number, worker, None)
-            return isinstance(found, leases.Granted)
+            return isinstance(found, Granted)
         lane = jobs.lanes(self._tx, [record.lane_id])[record.lane_id]
         able = [
             one

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from tests.helpers import MovableClock, ask
 
-from headway.api import audit as operations
-from headway.api import jobs as job_operations
-from headway.api import tokens as token_operations
-from headway.api.audit import AuditQuery
 from headway.domain import audit, errors
 from headway.domain.requests.job_requests import JobRequest
 from headway.domain.tokens import Principal, Role
+from headway.operations import audit as operations
+from headway.operations import jobs as job_operations
+from headway.operations import tokens as token_operations
+from headway.protocol.jobs import CancelBody
+from headway.protocol.tokens import AuditQuery, TokenRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 from headway.scheduler.upkeep import retention
@@ -28,7 +29,7 @@ def test_a_change_is_noted_with_its_actor_role_and_target(scheduler: Scheduler) 
     token = ask(
         token_operations.create_token,
         scheduler,
-        body=token_operations.TokenRequest(name="ci", role=Role.SUBMIT),
+        body=TokenRequest(name="ci", role=Role.SUBMIT),
     )
     ask(token_operations.revoke_token, scheduler, id=token.token_id)
     assert sorted(entries(scheduler)) == [
@@ -45,7 +46,7 @@ def test_what_is_refused_changes_nothing_and_is_not_noted(scheduler: Scheduler) 
     with pytest.raises(errors.NotFound):
         ask(token_operations.revoke_token, scheduler, id="unknown")
     with pytest.raises(errors.NotFound):
-        ask(job_operations.cancel_job, scheduler, body=job_operations.CancelBody(), id="17")
+        ask(job_operations.cancel_job, scheduler, body=CancelBody(), id="17")
     assert entries(scheduler) == []
 
 

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 from tests.helpers import ask, job, submit
 
-from headway.api import groups, jobs
 from headway.domain import errors
 from headway.domain.requests import job_requests
 from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.requests.job_requests import BatchJobRequest
 from headway.domain.values import plain_json
+from headway.operations import groups, jobs
+from headway.protocol.jobs import Batch
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec
@@ -36,7 +37,7 @@ GOOD = BatchJobRequest(job_type="work", params={"a": [1]})
 def test_bad_params_never_reach_a_transaction(scheduler: Scheduler) -> None:
     for operation, body in (
         (jobs.create_job, BAD),
-        (jobs.create_jobs, jobs.Batch(jobs=[GOOD, BAD])),
+        (jobs.create_jobs, Batch(jobs=[GOOD, BAD])),
         (groups.create_group, GroupRequest(jobs=[GOOD, BAD])),
     ):
         with pytest.raises(errors.InvalidRequest, match=r"params.a\[1\]: contains a NUL"):
@@ -60,7 +61,7 @@ def test_good_params_are_not_walked_in_a_transaction(
 
     monkeypatch.setattr(scheduler.store, "write_later", write_later)
     monkeypatch.setattr(plain_json, "_is_suspicious", noted)
-    ask(jobs.create_jobs, scheduler, body=jobs.Batch(jobs=[GOOD, GOOD]))
+    ask(jobs.create_jobs, scheduler, body=Batch(jobs=[GOOD, GOOD]))
     assert walked == [False, False]
 
 
@@ -71,7 +72,7 @@ def test_a_batch_that_names_too_much_never_reaches_a_transaction(
     monkeypatch.setattr(job_requests, "MOST_NAMED", 9)
     one = BatchJobRequest(job_type="work", after=(1, 2), tags=("a",), locks=("b",))
     for operation, body in (
-        (jobs.create_jobs, jobs.Batch(jobs=[one, GOOD, one, one])),
+        (jobs.create_jobs, Batch(jobs=[one, GOOD, one, one])),
         (groups.create_group, GroupRequest(jobs=[one, one, one])),
     ):
         with pytest.raises(errors.InvalidRequest, match=r"name 12 other jobs, .* may name 9"):
@@ -103,9 +104,9 @@ def test_what_a_batch_has_in_common_is_looked_up_once(
             )
             for number in earlier[:count]
         ]
-        ask(jobs.create_jobs, scheduler, body=jobs.Batch(jobs=batch))
+        ask(jobs.create_jobs, scheduler, body=Batch(jobs=batch))
         asked.append([])
-        again = ask(jobs.create_jobs, scheduler, body=jobs.Batch(jobs=batch))
+        again = ask(jobs.create_jobs, scheduler, body=Batch(jobs=batch))
         assert len({one.number for one in again.jobs}) == count
     assert asked[:2] == asked[2:]
 
@@ -121,6 +122,6 @@ def test_params_are_written_as_json_once(
         return dump(value)
 
     monkeypatch.setattr(codec, "dump", noted)
-    made = ask(jobs.create_jobs, scheduler, body=jobs.Batch(jobs=[GOOD])).jobs[0]
+    made = ask(jobs.create_jobs, scheduler, body=Batch(jobs=[GOOD])).jobs[0]
     assert GOOD.params not in dumped
     assert job(scheduler, made.number).params == GOOD.params

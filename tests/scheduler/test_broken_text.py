@@ -7,9 +7,10 @@ import msgspec
 import pytest
 from tests.helpers import claim, finish, runs_of, submit
 
-from headway.api import table
 from headway.domain import errors
 from headway.domain.tokens import Principal, Role
+from headway.http import routes
+from headway.operations import dispatch
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import events
 
@@ -44,10 +45,10 @@ ASKED: dict[str, tuple[str, str, dict[str, Any], str]] = {
 
 def ask(scheduler: Scheduler, method: str, path: str, body: Any) -> Any:
     """Perform an operation as an admin would."""
-    operation, values = table.find(method, path)
-    made = msgspec.convert(body, operation.body)
+    bound, values = routes.find(method, path)
+    made = msgspec.convert(body, bound.operation.body)
     admin = Principal(name="admin", role=Role.ADMIN)
-    answer = table.perform(scheduler, admin, operation, values, made, None)
+    answer = dispatch.perform(scheduler, admin, bound, values, made, None)
     return answer.result() if isinstance(answer, Future) else answer
 
 

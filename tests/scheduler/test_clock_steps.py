@@ -14,8 +14,8 @@ from headway.domain.requests.template_requests import TemplateRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.domain.values import moments
+from headway.protocol.work_shapes import Started
 from headway.scheduler.change import queue_control
-from headway.scheduler.claim.start import Started
 from headway.scheduler.lease import leases
 from headway.scheduler.manage import limits, schedules, templates
 from headway.scheduler.scheduler import Scheduler

@@ -14,8 +14,9 @@ import pytest
 from tests.helpers import MovableClock, ask, run_next, submit
 from tests.scheduler.endpoints import WAIT_S, endpoint, silent_endpoint
 
-from headway.api import webhooks as operations
 from headway.domain.webhooks import Delivery, DeliveryStatus
+from headway.operations import webhooks as operations
+from headway.protocol.webhooks import WebhookRequest
 from headway.scheduler.manage import webhooks
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep.courier import MOST_IN_FLIGHT, MOST_PER_ORIGIN, Courier
@@ -56,7 +57,7 @@ def eventually(scheduler: Scheduler, holds: Callable[[list[Delivery]], bool]) ->
 
 def test_a_message_is_signed_and_delivered(scheduler: Scheduler, clock: MovableClock) -> None:
     with endpoint() as there, courier(scheduler):
-        body = operations.WebhookRequest(url=f"{there.url}/hook")
+        body = WebhookRequest(url=f"{there.url}/hook")
         secret = ask(operations.create_webhook, scheduler, body=body).secret
         submit(scheduler)
         job = run_next(scheduler)

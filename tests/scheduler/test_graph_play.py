@@ -14,8 +14,8 @@ from headway.domain.gates import after
 from headway.domain.jobs import Job, Mode, Policy
 from headway.domain.runs import RunStatus
 from headway.domain.values import moments
+from headway.protocol.work_shapes import Started
 from headway.scheduler.change import approvals, cancel
-from headway.scheduler.claim.start import Started
 from headway.scheduler.manage import markers
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import verify

@@ -6,9 +6,6 @@ from typing import Any
 import pytest
 from tests.helpers import MovableClock, ask, claim, event_kinds, finish, job, run_next, submit
 
-from headway.api import groups as operations
-from headway.api.jobs import CancelBody
-from headway.api.operation import Paging
 from headway.domain import errors, events
 from headway.domain.groups import Group, GroupMode, GroupStatus, OnFailure
 from headway.domain.jobs import RetryPolicy
@@ -17,6 +14,10 @@ from headway.domain.requests.job_requests import AfterRequest, BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.domain.tokens import Role
+from headway.operations import groups as operations
+from headway.protocol.groups import GroupOrder
+from headway.protocol.jobs import CancelBody
+from headway.protocol.operation import Paging
 from headway.scheduler.change import cancel as cancelling
 from headway.scheduler.change import rewind
 from headway.scheduler.manage import groups
@@ -207,7 +208,7 @@ def test_an_order_names_every_waiting_member_once(scheduler: Scheduler) -> None:
     for places in ((0, 1), (0, 1, 1, 2)):
         with pytest.raises(errors.InvalidRequest):
             reorder(scheduler, group, *places)
-    body = operations.GroupOrder(order=["nobody"])
+    body = GroupOrder(order=["nobody"])
     with pytest.raises(errors.UnknownReference):
         ask(operations.reorder_group, scheduler, body=body, id=group.group_id)
     assert run_all(scheduler) == ["a", "b", "c"]

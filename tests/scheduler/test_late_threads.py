@@ -7,8 +7,8 @@ from tests.scheduler.asking import register
 from headway.domain.answers import GateState
 from headway.domain.gates import Gate
 from headway.domain.runs import RunStatus
+from headway.protocol.work_shapes import Started
 from headway.scheduler.change import rewind
-from headway.scheduler.claim.start import Started
 from headway.scheduler.explain import status
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import timekeeper

@@ -9,9 +9,8 @@ from tests.scheduler.asking import register
 from headway.domain import errors
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler.claim.start import Started
+from headway.protocol.work_shapes import BeatAnswer, Denied, Granted, HeartbeatItem, Started
 from headway.scheduler.lease import leases
-from headway.scheduler.lease.leases import Beat, BeatAnswer, Denied, Granted
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import recovery, timekeeper
@@ -24,7 +23,7 @@ def tick(scheduler: Scheduler) -> None:
 
 def beat(scheduler: Scheduler, started: Started, worker_id: str = WORKER) -> BeatAnswer:
     assert started.lease is not None
-    beats = [Beat(lease_id=started.lease.lease_id, progress=0.5, message="half")]
+    beats = [HeartbeatItem(lease_id=started.lease.lease_id, progress=0.5, message="half")]
     return scheduler.store.write(lambda tx: leases.heartbeat(scheduler, tx, worker_id, beats))[0]
 
 
@@ -149,7 +148,7 @@ def test_a_stranger_can_neither_renew_nor_end_a_lease(scheduler: Scheduler) -> N
 
 
 def test_an_unknown_lease_is_not_found(scheduler: Scheduler) -> None:
-    beats = [Beat(lease_id="01940000-0000-7000-8000-000000000000")]
+    beats = [HeartbeatItem(lease_id="01940000-0000-7000-8000-000000000000")]
     answers = scheduler.store.write(lambda tx: leases.heartbeat(scheduler, tx, WORKER, beats))
     assert isinstance(answers[0].error, errors.NotFound)
 

@@ -8,17 +8,17 @@ import pytest
 from tests.helpers import MovableClock, ask, ask_lease, claim, finish, job, submit
 from tests.scheduler.asking import register, show, submit_all, why
 
-from headway.api.jobs import JobQuery, list_jobs
 from headway.domain.jobs import Job, Mode
 from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.requests.job_requests import JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
+from headway.operations.jobs import list_jobs
+from headway.protocol.jobs import JobQuery
+from headway.protocol.work_shapes import Denied, Granted, Started
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.change import cancel, queue_control, rewind
-from headway.scheduler.claim.start import Started
 from headway.scheduler.finish import consequences
-from headway.scheduler.lease.leases import Denied, Granted
 from headway.scheduler.manage import groups
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import timekeeper, verify

@@ -6,11 +6,10 @@ from tests.helpers import WORKER, MovableClock, ask_lease, claim, finish, job, s
 
 from headway.domain.states import JobStatus
 from headway.domain.workers import Abilities
+from headway.protocol.work_shapes import Granted, Started
 from headway.scheduler.claim import claims
 from headway.scheduler.claim.dispatch import ClaimRequest
-from headway.scheduler.claim.start import Started
 from headway.scheduler.lease import expire
-from headway.scheduler.lease.leases import Granted
 from headway.scheduler.scheduler import Scheduler
 
 

@@ -15,7 +15,6 @@ from tests.helpers import (
     submit,
 )
 
-from headway.api import runs as operations
 from headway.domain import errors, events
 from headway.domain.groups import GroupStatus, OnFailure
 from headway.domain.jobs import Job, RetryPolicy, RetryState, WaitReason
@@ -23,6 +22,8 @@ from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.requests.job_requests import BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
+from headway.operations import runs as operations
+from headway.protocol.runs import RetryBody, RunQuery
 from headway.scheduler.change import approvals, rewind
 from headway.scheduler.manage import groups, webhooks
 from headway.scheduler.scheduler import Scheduler
@@ -40,9 +41,7 @@ def failed_job(scheduler: Scheduler, **fields: Any) -> Job:
 
 
 def retry(scheduler: Scheduler, failed: Job, **body: Any) -> Job:
-    made: Job = ask(
-        operations.retry_run, scheduler, body=operations.RetryBody(**body), id=str(failed.run_id)
-    )
+    made: Job = ask(operations.retry_run, scheduler, body=RetryBody(**body), id=str(failed.run_id))
     return made
 
 
@@ -73,7 +72,7 @@ def test_a_run_that_did_not_fail_is_refused_with_the_reason(scheduler: Scheduler
     with pytest.raises(errors.RunNotFailed, match="COMPLETED"):
         retry(scheduler, job(scheduler, running.number))
     with pytest.raises(errors.NotFound):
-        ask(operations.retry_run, scheduler, body=operations.RetryBody(), id="nobody")
+        ask(operations.retry_run, scheduler, body=RetryBody(), id="nobody")
 
 
 def test_a_chain_is_not_tried_beside_a_link_that_somebody_has_taken(scheduler: Scheduler) -> None:
@@ -194,7 +193,7 @@ def test_a_rewound_job_that_waits_makes_way_for_a_run_from_before(scheduler: Sch
 def test_the_params_are_those_of_the_run(scheduler: Scheduler) -> None:
     first = failed_job(scheduler, params={"x": 1})
     run_id = str(first.run_id)
-    made = ask(operations.retry_run, scheduler, body=operations.RetryBody(), id=run_id)
+    made = ask(operations.retry_run, scheduler, body=RetryBody(), id=run_id)
     assert made.params == {"x": 1}
     run = ask(operations.get_run, scheduler, id=run_id)
     assert (run.params_snapshot, run.error) == ({"x": 1}, "boom")
@@ -231,7 +230,7 @@ def test_runs_are_listed_newest_first_and_filtered(scheduler: Scheduler) -> None
     claim(scheduler)
 
     def listed(**query: Any) -> list[str]:
-        asked = operations.RunQuery(**query)
+        asked = RunQuery(**query)
         return [run.run_id for run in ask(operations.list_runs, scheduler, query=asked).items]
 
     every = listed()

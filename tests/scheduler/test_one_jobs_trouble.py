@@ -14,10 +14,10 @@ from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.requests.job_requests import BatchJobRequest, JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
+from headway.protocol.work_shapes import Denied
 from headway.scheduler.change import approvals, cancel, queue_control
 from headway.scheduler.claim import pick
 from headway.scheduler.lease import leases
-from headway.scheduler.lease.leases import Denied
 from headway.scheduler.manage import groups, limits
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit as submitting

@@ -8,12 +8,12 @@ import pytest
 from tests.helpers import WORKER, claim, finish, submit
 from tests.scheduler.asking import closed_gate, keep_time, register, show, why
 
-from headway.api import children
 from headway.domain import errors
 from headway.domain.gates import Blocker
 from headway.domain.requests.job_requests import JobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.tokens import Principal, Role
+from headway.operations import children
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 

@@ -6,10 +6,20 @@ import pytest
 from tests.helpers import MovableClock, ask, claim, finish, submit
 from tests.scheduler.asking import register, submit_all
 
-from headway.api import artifacts, events_list, explain, graph, limits, queue, workers
-from headway.api.operation import Paging
 from headway.domain import errors
 from headway.domain.runs import RunStatus
+from headway.operations import artifacts, events_list, explain, graph, limits, queue, workers
+from headway.protocol.events import EventQuery
+from headway.protocol.limits import LimitBody
+from headway.protocol.operation import Paging
+from headway.protocol.queue import (
+    GraphQuery,
+    MoveBody,
+    PauseBody,
+    ReasonBody,
+    ReorderBody,
+    RewindBody,
+)
 from headway.scheduler import waiting_counts
 from headway.scheduler.scheduler import Scheduler
 
@@ -29,14 +39,14 @@ def test_the_queue_is_listed_page_by_page_in_dispatch_order(scheduler: Scheduler
 
 def test_jobs_are_moved_approved_and_retried(scheduler: Scheduler) -> None:
     submit_all(scheduler, {}, {"approval": True}, {"retry_policy": {"max_attempts": 0}})
-    moved = ask(queue.move_job, scheduler, body=queue.MoveBody(before=1), id="3")
+    moved = ask(queue.move_job, scheduler, body=MoveBody(before=1), id="3")
     assert moved.queue_position == 1
     finish(scheduler, claim(scheduler), RunStatus.FAILED)
-    report = ask(queue.retry_job, scheduler, body=queue.RewindBody(), id="3")
+    report = ask(queue.retry_job, scheduler, body=RewindBody(), id="3")
     assert report.requested_job == moved.job_id
-    approved = ask(queue.approve_job, scheduler, body=queue.ReasonBody(reason="fine"), id="2")
+    approved = ask(queue.approve_job, scheduler, body=ReasonBody(reason="fine"), id="2")
     assert approved.approval == "APPROVED"
-    page = ask(queue.reorder_queue, scheduler, body=queue.ReorderBody(order=[2, 1, 3]))
+    page = ask(queue.reorder_queue, scheduler, body=ReorderBody(order=[2, 1, 3]))
     assert [job.queue_position for job in page.items] == [1, 2, 3]
 
 
@@ -71,19 +81,19 @@ def test_jobs_are_counted_by_what_keeps_them_from_starting(scheduler: Scheduler)
     register(scheduler, job_types=("work", "large", "paused"))
     submit_all(scheduler, {}, {"job_type": "large", "cost_units": 101}, {"job_type": "unknown"})
     submit(scheduler, "paused")
-    status = ask(queue.pause_queue, scheduler, body=queue.PauseBody(job_type="paused"))
+    status = ask(queue.pause_queue, scheduler, body=PauseBody(job_type="paused"))
     counts = {one.reason: one.count for one in status.waiting}
     assert counts == {"ready": 1, "limits": 1, "worker": 1, "paused": 1}
 
 
 def test_pauses_are_shown_until_they_are_lifted(scheduler: Scheduler) -> None:
-    status = ask(queue.pause_queue, scheduler, body=queue.PauseBody(queue="slow"))
+    status = ask(queue.pause_queue, scheduler, body=PauseBody(queue="slow"))
     assert [(one.queue, one.job_type) for one in status.paused] == [("slow", None)]
-    assert ask(queue.resume_queue, scheduler, body=queue.PauseBody()).paused == ()
+    assert ask(queue.resume_queue, scheduler, body=PauseBody()).paused == ()
 
 
 def test_a_limit_is_made_used_and_removed(scheduler: Scheduler) -> None:
-    body = limits.LimitBody(size=2, rate="5/min")
+    body = LimitBody(size=2, rate="5/min")
     assert ask(limits.put_limit, scheduler, body=body, name="gpu").used == 0
     submit(scheduler, limits={"gpu": 2})
     started = claim(scheduler)
@@ -98,7 +108,7 @@ def test_a_limit_is_made_used_and_removed(scheduler: Scheduler) -> None:
 
 @pytest.mark.parametrize("body", [{}, {"size": -1}, {"rate": "often"}])
 def test_a_limit_of_nonsense_is_refused(scheduler: Scheduler, body: dict[str, object]) -> None:
-    wanted = limits.LimitBody(**body)  # type: ignore[arg-type]
+    wanted = LimitBody(**body)  # type: ignore[arg-type]
     with pytest.raises(errors.InvalidRequest):
         ask(limits.put_limit, scheduler, body=wanted, name="gpu")
 
@@ -113,16 +123,16 @@ def test_artifacts_workers_graph_and_history_are_answered(scheduler: Scheduler) 
     with pytest.raises(errors.NotFound):
         ask(artifacts.get_artifact, scheduler, type="model", key="a/b")
     assert [one.alive for one in ask(workers.list_workers, scheduler).items] == [True]
-    assert len(ask(graph.get_graph, scheduler, query=graph.GraphQuery(all=True)).nodes) == 1
+    assert len(ask(graph.get_graph, scheduler, query=GraphQuery(all=True)).nodes) == 1
     assert len(ask(explain.why, scheduler, id="1").gates) == 9
     assert ask(explain.get_scheduler_status, scheduler).queue_length == 1
-    first = ask(events_list.list_events, scheduler, query=events_list.EventQuery(limit=1))
+    first = ask(events_list.list_events, scheduler, query=EventQuery(limit=1))
     assert [event.kind for event in first.items] == ["job.submitted"]
 
 
 def test_the_end_of_the_history_is_answered_oldest_first(scheduler: Scheduler) -> None:
     def last(count: int, **more: Any) -> list[int | None]:
-        query = events_list.EventQuery(last=count, **more)
+        query = EventQuery(last=count, **more)
         page = ask(events_list.list_events, scheduler, query=query)
         assert page.next_cursor is None
         return [event.number for event in page.items]

@@ -8,11 +8,12 @@ import pytest
 from tests.helpers import MovableClock, ask, claim, event_kinds, submit
 from tests.scheduler.asking import register
 
-from headway.api import reservations as operations
-from headway.api.operation import Paging
 from headway.domain import errors, events
 from headway.domain.reservations import EXPIRES_AFTER_S, Reservation, ReservationState
 from headway.domain.workers import Abilities
+from headway.operations import reservations as operations
+from headway.protocol.operation import Paging
+from headway.protocol.reservations import ReservationRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct, timekeeper
 from headway.storage import workers
@@ -144,7 +145,7 @@ def test_a_direct_request_leaves_a_record_and_an_event(scheduler: Scheduler) -> 
 
 
 def test_reservations_are_listed(scheduler: Scheduler) -> None:
-    body = operations.ReservationRequest(reserved_by="ann")
+    body = ReservationRequest(reserved_by="ann")
     made = ask(operations.create_reservation, scheduler, body=body)
     assert ask(operations.list_reservations, scheduler, query=Paging()).items == [made]
 

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 from tests.helpers import MovableClock, ask, claim, event_kinds, finish
 
-from headway.api import schedules as operations
 from headway.domain import errors, events
 from headway.domain.jobs import Job
 from headway.domain.requests.schedule_requests import SchedulePatch, ScheduleRequest
@@ -15,6 +14,8 @@ from headway.domain.requests.template_requests import TemplatePatch, TemplateReq
 from headway.domain.reservations import ReservationState
 from headway.domain.schedules import Schedule
 from headway.domain.tokens import Role
+from headway.operations import schedules as operations
+from headway.protocol.schedules import PreviewQuery, ScheduleQuery
 from headway.scheduler.manage import schedules, templates
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct, timekeeper, trigger
@@ -287,22 +288,22 @@ def test_a_removed_schedule_leaves_its_jobs(scheduler: Scheduler, clock: Movable
 
 def test_the_preview_shows_local_times_and_weekdays(scheduler: Scheduler) -> None:
     schedule = make(scheduler, cron="0 9 * * 1", timezone="Europe/Berlin")
-    query = operations.PreviewQuery(n=2)
+    query = PreviewQuery(n=2)
     page = ask(operations.preview_schedule, scheduler, query=query, id=schedule.schedule_id)
     assert [fire.weekday for fire in page.items] == ["Monday", "Monday"]
     assert page.items[0].local.hour == 9
-    query = operations.PreviewQuery(n=101)
+    query = PreviewQuery(n=101)
     with pytest.raises(errors.InvalidRequest):
         ask(operations.preview_schedule, scheduler, query=query, id=schedule.schedule_id)
 
 
 def test_the_list_goes_page_by_page(scheduler: Scheduler) -> None:
     made = {make(scheduler).schedule_id for _ in range(3)}
-    first = ask(operations.list_schedules, scheduler, query=operations.ScheduleQuery(limit=2))
-    rest = operations.ScheduleQuery(limit=2, cursor=first.next_cursor)
+    first = ask(operations.list_schedules, scheduler, query=ScheduleQuery(limit=2))
+    rest = ScheduleQuery(limit=2, cursor=first.next_cursor)
     second = ask(operations.list_schedules, scheduler, query=rest)
     assert {one.schedule_id for one in (*first.items, *second.items)} == made
-    none = operations.ScheduleQuery(template_id="another")
+    none = ScheduleQuery(template_id="another")
     assert ask(operations.list_schedules, scheduler, query=none).items == []
 
 

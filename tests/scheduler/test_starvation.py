@@ -8,8 +8,8 @@ from tests.scheduler.asking import register, show, submit_all, why
 from headway.domain.gates import Gate
 from headway.domain.requests.job_requests import JobPatch
 from headway.domain.states import JobStatus
+from headway.protocol.work_shapes import Denied, Granted
 from headway.scheduler.change import cancel, queue_control
-from headway.scheduler.lease.leases import Denied, Granted
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import timekeeper

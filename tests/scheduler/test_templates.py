@@ -6,9 +6,6 @@ from typing import Any
 import pytest
 from tests.helpers import ask, job, submit
 
-from headway.api import filters
-from headway.api import jobs as job_operations
-from headway.api import templates as operations
 from headway.domain import errors
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Approval, Lock, RetryPolicy
@@ -16,6 +13,10 @@ from headway.domain.requests.job_requests import JobRequest
 from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
 from headway.domain.templates import Template, TemplateStatus
 from headway.domain.tokens import Role
+from headway.operations import filters
+from headway.operations import jobs as job_operations
+from headway.operations import templates as operations
+from headway.protocol.templates import TemplateQuery
 from headway.scheduler.manage import templates
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import templates as kept
@@ -159,18 +160,16 @@ def test_the_list_goes_page_by_page_newest_first(scheduler: Scheduler) -> None:
     for name in ("a", "b", "c"):
         make(scheduler, name)
     scheduler.store.write(lambda tx: templates.archive(tx, "b"))
-    query = operations.TemplateQuery(limit=2)
+    query = TemplateQuery(limit=2)
     first = ask(operations.list_templates, scheduler, query=query)
-    rest = operations.TemplateQuery(limit=2, cursor=first.next_cursor)
+    rest = TemplateQuery(limit=2, cursor=first.next_cursor)
     second = ask(operations.list_templates, scheduler, query=rest)
     names = [one.name for one in (*first.items, *second.items)]
     assert sorted(names) == ["a", "b", "c"]
     assert second.next_cursor is None
     ids = [one.template_id for one in (*first.items, *second.items)]
     assert ids == sorted(ids, reverse=True)
-    active = ask(
-        operations.list_templates, scheduler, query=operations.TemplateQuery(status="active")
-    )
+    active = ask(operations.list_templates, scheduler, query=TemplateQuery(status="active"))
     assert {one.name for one in active.items} == {"a", "c"}
 
 

@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 from tests.helpers import MovableClock, ask, job, submit
 
-from headway.api import tokens as operations
-from headway.api.lease_shapes import ClaimBody
-from headway.api.operation import Paging
 from headway.domain import errors
 from headway.domain.states import JobStatus
 from headway.domain.tokens import Principal, Role, Token
 from headway.http.claim_desk import ClaimDesk
+from headway.operations import tokens as operations
+from headway.protocol.operation import Paging
+from headway.protocol.work_shapes import ClaimBody
 from headway.scheduler.manage import tokens
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import retention

@@ -9,10 +9,10 @@ from tests.scheduler.asking import register, show
 
 from headway.domain.jobs import Job
 from headway.domain.states import JobStatus
+from headway.protocol.work_shapes import Started
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.change import cancel, queue_control
 from headway.scheduler.claim import claims
-from headway.scheduler.claim.start import Started
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from tests.helpers import MovableClock, ask, claim, finish, run_next, submit
 
-from headway.api import webhooks as operations
-from headway.api.operation import Paging
 from headway.domain import errors
 from headway.domain.runs import RunStatus
 from headway.domain.webhooks import EVENTS, Delivery, DeliveryStatus, Webhook, origin_of
+from headway.operations import webhooks as operations
+from headway.protocol.operation import Paging
+from headway.protocol.webhooks import DeliveryQuery, WebhookRequest
 from headway.scheduler.manage import webhooks
 from headway.scheduler.manage.webhooks import DueDelivery, Tried
 from headway.scheduler.scheduler import Scheduler
@@ -86,7 +87,7 @@ def test_an_endpoint_that_makes_no_sense_is_refused(
 
 
 def test_the_secret_is_shown_once(scheduler: Scheduler) -> None:
-    body = operations.WebhookRequest(url=URL)
+    body = WebhookRequest(url=URL)
     made = ask(operations.create_webhook, scheduler, body=body)
     assert made.secret.startswith("whsec_")
     assert made.events == EVENTS
@@ -233,7 +234,7 @@ def test_deliveries_are_listed_and_filtered(scheduler: Scheduler) -> None:
         run_next(scheduler)
 
     def listed(**query: Any) -> list[Delivery]:
-        asked = operations.DeliveryQuery(**query)
+        asked = DeliveryQuery(**query)
         items: list[Delivery] = ask(operations.list_deliveries, scheduler, query=asked).items
         return items
 

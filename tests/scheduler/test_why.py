@@ -22,10 +22,9 @@ from headway.domain.jobs import Job
 from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
+from headway.protocol.work_shapes import Denied, Granted
 from headway.scheduler.change import approvals, queue_control, retry
 from headway.scheduler.explain import status
-from headway.scheduler.lease import leases
-from headway.scheduler.lease.leases import Denied
 from headway.scheduler.manage import groups, limits
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct
@@ -637,7 +636,7 @@ def test_a_job_that_was_denied_its_lease_shows_what_is_true_now(scheduler: Sched
     scheduler.store.write(lambda tx: limits.put(scheduler, tx, "type:work", size=1, rate=None))
     holder = claim_two_step(scheduler)
     waiting = claim_two_step(scheduler)
-    assert isinstance(ask_lease(scheduler, holder), leases.Granted)
+    assert isinstance(ask_lease(scheduler, holder), Granted)
     ask_lease(scheduler, waiting)
     denied = show(scheduler, waiting)
     assert denied.status is JobStatus.LEASE_PENDING

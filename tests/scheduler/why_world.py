@@ -16,9 +16,9 @@ from headway.domain.jobs import Job, Mode, Policy
 from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.requests.job_requests import JobPatch
 from headway.domain.runs import RunStatus
+from headway.protocol.work_shapes import Granted, HeartbeatItem, Started
 from headway.scheduler.change import approvals, cancel, queue_control
 from headway.scheduler.claim import claims
-from headway.scheduler.claim.start import Started
 from headway.scheduler.lease import leases
 from headway.scheduler.manage import groups, limits, markers
 from headway.scheduler.scheduler import Rules, Scheduler
@@ -204,9 +204,7 @@ class World:
             self._see(one.worker_id)
             if one.status is states.CLAIMED and self._often(0.3):
                 self._write(leases.prepare, one.job_id, one.worker_id)
-            elif isinstance(
-                found := ask_lease(self.scheduler, one.number, one.worker_id), leases.Granted
-            ):
+            elif isinstance(found := ask_lease(self.scheduler, one.number, one.worker_id), Granted):
                 self._running.append(
                     Started(
                         number=one.number,
@@ -232,7 +230,7 @@ class World:
                 self._see(worker)
                 held = [one.lease for one in self._running if one.lease]
                 beats = [
-                    leases.Beat(lease_id=one.lease_id) for one in held if one.worker_id == worker
+                    HeartbeatItem(lease_id=one.lease_id) for one in held if one.worker_id == worker
                 ]
                 self._write(leases.heartbeat, worker, beats)
         keep_time(self.scheduler)

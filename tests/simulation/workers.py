@@ -9,9 +9,9 @@ from tests.simulation.ledger import Execution
 from headway.domain import errors
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
+from headway.protocol.work_shapes import Denied, HeartbeatItem, Started
 from headway.scheduler.claim import claims, registration
 from headway.scheduler.claim.dispatch import ClaimRequest
-from headway.scheduler.claim.start import Started
 from headway.scheduler.finish import finish
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
@@ -165,7 +165,7 @@ class Worker:
 
     def _heartbeat(self) -> None:
         world = self._world
-        beats = [leases.Beat(lease_id=lease_id, progress=0.5) for lease_id in self._held]
+        beats = [HeartbeatItem(lease_id=lease_id, progress=0.5) for lease_id in self._held]
         world.trace.say(f"{self.worker_id} renews {_numbers(list(self._held.values()))}")
         answers = self._call(
             lambda scheduler, tx: leases.heartbeat(scheduler, tx, self.worker_id, beats),
@@ -230,7 +230,7 @@ class Worker:
             answer = self._call(
                 lambda scheduler, tx: leases.request(scheduler, tx, job_id, self.worker_id, None)
             )
-            if isinstance(answer, leases.Denied):
+            if isinstance(answer, Denied):
                 world.trace.say(f"denied: {answer.reason}")
             else:
                 del self._claims[job_id]

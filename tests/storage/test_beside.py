@@ -17,8 +17,8 @@ from headway.domain import errors, states
 from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
+from headway.protocol.work_shapes import Started
 from headway.scheduler.claim import dispatch
-from headway.scheduler.claim.start import Started
 from headway.scheduler.finish import finish as finishing
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit as submitting

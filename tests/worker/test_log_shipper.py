@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.api.lease_shapes import ItemAnswer, LogItem
 from headway.domain import errors
+from headway.protocol.work_shapes import ItemAnswer, LogItem
 from headway.storage import log_files
 from headway.storage.log_parts import LogFile, OutputBound
 from headway.worker.log_shipper import LogShipper

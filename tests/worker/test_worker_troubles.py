@@ -16,8 +16,7 @@ from headway.domain.handlers import Handler
 from headway.domain.leases import Lease, LeaseState
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
-from headway.scheduler.claim.start import Started
-from headway.scheduler.lease.leases import Beat, BeatAnswer
+from headway.protocol.work_shapes import BeatAnswer, HeartbeatItem, Started
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Store
@@ -73,7 +72,7 @@ class Server(LocalTransport):
 
     def wake(self) -> None: ...
 
-    def heartbeat(self, beats: Sequence[Beat]) -> list[BeatAnswer]:
+    def heartbeat(self, beats: Sequence[HeartbeatItem]) -> list[BeatAnswer]:
         self.heartbeats += 1
         if self.problem is not None:
             raise self.problem

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from headway import admin_token, project_folder, wiring
+from headway import admin_token, project_folder, protocol, wiring
 from headway import settings as settings_module
 from headway.cli.session import Session
 from headway.cli.text import schedule_text
-from headway.client import calls
 from headway.clock import SystemClock
 from headway.domain import errors
 from headway.domain.tokens import Token, digest
@@ -234,7 +233,7 @@ def _server(session: Session, settings: Settings) -> Finding:
         return _good("server", "none is running here; commands use the database directly")
     where = settings.url or (running.url if running else "")
     try:
-        status = session.send(calls.get_scheduler_status())
+        status = session.send(protocol.queue.get_scheduler_status)
     except errors.Unauthorized as error:
         return _bad(
             "server", f"{where}: {error.detail}", "pass a token with --token or HEADWAY_TOKEN"

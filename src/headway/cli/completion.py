@@ -69,56 +69,59 @@ def statuses(incomplete: str) -> list[Offer]:
 
 
 def _jobs(session: "Session") -> Iterable[Offer]:
-    from headway.api.jobs import JobQuery
+    from headway import protocol
     from headway.cli.text import words
-    from headway.client import calls
+    from headway.protocol.jobs import JobQuery
 
-    for job in session.send(calls.list_jobs(JobQuery(limit=NEWEST))).items:
+    for job in session.send(protocol.jobs.list_jobs, query=JobQuery(limit=NEWEST)).items:
         yield str(job.number), f"{job.status.lower()} {words.work(job)}"
 
 
 def _job_types(session: "Session") -> Iterable[Offer]:
-    from headway.api.jobs import JobQuery
-    from headway.client import calls
+    from headway import protocol
     from headway.domain.jobs import COMMAND
+    from headway.protocol.jobs import JobQuery
 
     known = {COMMAND}
-    for worker in session.send(calls.list_workers()).items:
+    for worker in session.send(protocol.work.list_workers).items:
         known.update(worker.job_types or ())
     known.update(
-        one.job_type for one in session.send(calls.list_jobs(JobQuery(limit=NEWEST))).items
+        one.job_type
+        for one in session.send(protocol.jobs.list_jobs, query=JobQuery(limit=NEWEST)).items
     )
     return [(one, "") for one in sorted(known)]
 
 
 def _schedules(session: "Session") -> Iterable[Offer]:
-    from headway.api.schedules import ScheduleQuery
-    from headway.client import calls
+    from headway import protocol
+    from headway.protocol.schedules import ScheduleQuery
 
-    found = session.send(calls.list_schedules(ScheduleQuery(limit=NEWEST))).items
+    found = session.send(protocol.schedules.list_schedules, query=ScheduleQuery(limit=NEWEST)).items
     return [(one.name or one.schedule_id, "on" if one.enabled else "off") for one in found]
 
 
 def _templates(session: "Session") -> Iterable[Offer]:
-    from headway.api.templates import TemplateQuery
-    from headway.client import calls
+    from headway import protocol
+    from headway.protocol.templates import TemplateQuery
 
-    found = session.send(calls.list_templates(TemplateQuery(status="ACTIVE", limit=NEWEST))).items
+    found = session.send(
+        protocol.templates.list_templates, query=TemplateQuery(status="ACTIVE", limit=NEWEST)
+    ).items
     return [(one.name, one.job_type) for one in found]
 
 
 def _groups(session: "Session") -> Iterable[Offer]:
-    from headway.api.operation import Paging
-    from headway.client import calls
+    from headway import protocol
+    from headway.protocol.operation import Paging
 
-    found = session.send(calls.list_groups(Paging(limit=NEWEST))).items
+    found = session.send(protocol.groups.list_groups, query=Paging(limit=NEWEST)).items
     return [(one.name or one.group_id, one.status.lower()) for one in found]
 
 
 def _workers(session: "Session") -> Iterable[Offer]:
-    from headway.client import calls
+    from headway import protocol
 
-    found = [one for one in session.send(calls.list_workers()).items if one.alive]
+    found = [one for one in session.send(protocol.work.list_workers).items if one.alive]
     return [(one.worker_id, "draining" if one.draining_since else one.host) for one in found]
 
 

@@ -7,14 +7,14 @@ import time
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from headway import protocol
 from headway.cli import lost
 from headway.cli.session import Session
 from headway.cli.text import words
 from headway.cli.text.bar import Bar
-from headway.client import calls
-from headway.client.calls import JobRef
 from headway.domain import errors, states
 from headway.domain.jobs import Job, WaitReason
+from headway.protocol.operation import JobRef
 
 FIRST_POLL_S = 0.01
 LONGEST_POLL_S = 0.25
@@ -55,7 +55,7 @@ class Follower:
         """The job as it is, again and again until it has ended; says what it waits for."""
         wait_s = FIRST_POLL_S
         for poll in itertools.count():
-            job = self._session.send(calls.get_job(reference))
+            job = self._session.send(protocol.jobs.get_job, id=reference)
             yield job
             if job.status in states.TERMINAL:
                 return
@@ -112,5 +112,9 @@ def ending(session: Session, job: Job) -> str:
     """One line about how a job ended, and why."""
     if job.wait_reason is not None:
         return f"job {job.number} {job.status.lower()}: {session.text(job.wait_reason.detail)}"
-    error = words.headline(session.send(calls.get_run(job.run_id)).error) if job.run_id else ""
+    error = (
+        words.headline(session.send(protocol.runs.get_run, id=job.run_id).error)
+        if job.run_id
+        else ""
+    )
     return f"job {job.number} {job.status.lower()}" + (f": {error}" if error else "")

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from headway import protocol
 from headway.cli.session import Session
-from headway.client import calls
 from headway.domain import states
 from headway.domain.jobs import Job
 from headway.domain.workers import Worker
@@ -14,7 +14,7 @@ RUN_BY_HAND = "run-"
 
 def workers(session: Session) -> dict[str, str]:
     """What became of each server that is gone, and what to do, by the name of its worker."""
-    return sentences(session.send(calls.list_workers()).items)
+    return sentences(session.send(protocol.work.list_workers).items)
 
 
 def sentences(found: Sequence[Worker]) -> dict[str, str]:
@@ -30,7 +30,7 @@ def warnings(session: Session, jobs: Sequence[Job]) -> list[str]:
     """Which of these jobs only seem to run, and that no worker is there to start the others."""
     if all(job.status in states.TERMINAL for job in jobs):
         return []
-    known = session.send(calls.list_workers()).items
+    known = session.send(protocol.work.list_workers).items
     gone = sentences(known)
     lost = [job for job in jobs if job.status is states.RUNNING and job.worker_id in gone]
     said = {gone[str(job.worker_id)]: "" for job in lost}

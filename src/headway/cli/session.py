@@ -9,31 +9,34 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from headway import protocol
 from headway import settings as settings_module
-from headway.api.operation import Page
 from headway.cli.text.screen import Screen
-from headway.client import calls
-from headway.client.calls import Call
-from headway.client.client import Client
-from headway.client.transport import LocalTransport
+from headway.client.client import Client, after
 from headway.domain import errors
 from headway.domain.jobs import Job
-from headway.scheduler.scheduler import Scheduler
+from headway.protocol.operation import MOST_ON_A_PAGE, JobRef, Operation, Page
 from headway.server_file import ServerFile
 from headway.settings import Settings
 
 if TYPE_CHECKING:
+    from headway.scheduler.scheduler import Scheduler
     from headway.storage.store import Database
 
+Body = TypeVar("Body")
+Query = TypeVar("Query")
 Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 
 UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 MOST_LOOKED_UP = 20
 MAKERS = (
-    *("/api/jobs", "/api/jobs/batch", "/api/job-groups", "/api/job-templates"),
-    *("/api/schedules", "/api/webhooks", "/api/tokens", "/api/queue/pause", "/api/reservations"),
+    *(protocol.jobs.create_job, protocol.jobs.create_jobs, protocol.groups.create_group),
+    *(protocol.templates.create_template, protocol.schedules.create_schedule),
+    *(protocol.webhooks.create_webhook, protocol.tokens.create_token),
+    *(protocol.queue.pause_queue, protocol.reservations.create_reservation),
 )
-"""Calls that begin something, in a new store if need be."""
+"""Operations that begin something, in a new store if need be."""
 
 
 class Session:
@@ -102,7 +105,7 @@ class Session:
             return self._stand_in(missing)
         app = None if self.settings.url else wiring.load_app(self.settings.app)
         client = wiring.connect(self.settings, app)
-        if self._makes_store and app is None and isinstance(client.transport, LocalTransport):
+        if self._makes_store and app is None and client.transport.is_local:
             self._note_unused_app()
         return client
 
@@ -137,17 +140,15 @@ class Session:
     @property
     def is_local(self) -> bool:
         """Whether there is no server between us and the database."""
-        return isinstance(self.client.transport, LocalTransport)
+        return self.client.transport.is_local
 
-    def open_scheduler(self) -> Scheduler:
+    def open_scheduler(self) -> "Scheduler":
         """The scheduler on the database itself, for what no server does for others."""
         from headway import wiring
 
         self._refuse_without_database()
         self.client = wiring.local_client(self.settings)
-        transport = self.client.transport
-        assert isinstance(transport, LocalTransport)
-        return transport.scheduler
+        return wiring.scheduler_of(self.client)
 
     def open_database(self) -> "Database":
         """The database itself, even if its schema is older; the caller closes it."""
@@ -171,23 +172,36 @@ class Session:
                 "db", f"the server of {self.settings.data_dir} has its database elsewhere; name it"
             )
 
-    def send(self, call: Call[Answer]) -> Answer:
+    def send(
+        self,
+        operation: Operation[Body, Query, Answer],
+        *,
+        body: Body | None = None,
+        query: Query | None = None,
+        **path: JobRef,
+    ) -> Answer:
         """Ask, and wait for the answer."""
-        if call.method == "PUT" or (call.method == "POST" and call.path in MAKERS):
+        if operation.method == "PUT" or operation in MAKERS:
             self._makes_store = True
             if self._borrowed is not None:
                 self._close()
-        return self.client.send(call)
+        return self.client.send(operation, body=body, query=query, **path)
 
-    def some(self, call: Call[Any], most: int) -> tuple[list[Any], str | None]:
+    def some(
+        self,
+        operation: Operation[Any, Query, Page[Item]],
+        most: int,
+        *,
+        query: Query | None = None,
+        **path: JobRef,
+    ) -> tuple[list[Item], str | None]:
         """Up to so many items of a list, page by page, and the cursor of the next one."""
-        found: list[Any] = []
+        found: list[Item] = []
         cursor: str | None = None
         while len(found) < most:
-            query = {**call.query, "limit": min(200, most - len(found))}
-            if cursor is not None:
-                query["cursor"] = cursor
-            page: Page[Any] = self.send(Call(call.method, call.path, call.answer, query=query))
+            count = min(MOST_ON_A_PAGE, most - len(found))
+            following = after(operation, query, cursor, limit=count)
+            page = self.send(operation, query=following, **path)
             found += page.items
             cursor = page.next_cursor
             if cursor is None:
@@ -202,21 +216,23 @@ class Session:
         """A job's number, or its id if it is not known."""
         if job_id not in self._numbers and len(self._numbers) < MOST_LOOKED_UP * 10:
             try:
-                self._numbers[job_id] = self.send(calls.get_job(job_id)).number
+                self._numbers[job_id] = self.send(protocol.jobs.get_job, id=job_id).number
             except errors.HeadwayError:
                 self._numbers[job_id] = None
         return str(self._numbers.get(job_id) or job_id)
 
     def template(self, template_id: str | None) -> str | None:
         """A template's name."""
-        return self.send(calls.get_template(template_id)).name if template_id else None
+        return (
+            self.send(protocol.templates.get_template, id=template_id).name if template_id else None
+        )
 
     def schedule(self, schedule_id: str | None) -> str | None:
         """A schedule's name, or its id if it has none or is gone."""
         if schedule_id is None:
             return None
         try:
-            return self.send(calls.get_schedule(schedule_id)).name or schedule_id
+            return self.send(protocol.schedules.get_schedule, id=schedule_id).name or schedule_id
         except errors.NotFound:
             return schedule_id
 

@@ -12,8 +12,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 import msgspec
 
 from headway import settings as settings_module
-from headway.client import calls, options, parents
-from headway.client.calls import Call
+from headway.client import options, parents
 from headway.client.client import Client
 from headway.client.functions import (
     AsyncContextJobFunction,
@@ -31,13 +30,18 @@ from headway.domain import errors
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Job
 from headway.domain.requests import job_requests
-from headway.domain.requests.job_requests import BatchJobRequest
+from headway.domain.requests.job_requests import BatchJobRequest, DirectBody
 from headway.domain.reservations import WAIT_TIMEOUT_S
 from headway.domain.values import json_types
+from headway.protocol import direct, jobs
+from headway.protocol.jobs import Batch
+from headway.protocol.operation import JobRef, Operation
 from headway.settings import Settings
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
+Body = TypeVar("Body")
+Query = TypeVar("Query")
 Answer = TypeVar("Answer")
 
 
@@ -174,7 +178,7 @@ class App:
     ) -> JobHandle[Any]:
         """Submit a job by its type, or from a template: `app.submit(template="nightly")`."""
         request = self.as_child(_request(job_type, params, chosen))
-        job = self.client.send(calls.submit(request))
+        job = self.client.send(jobs.create_job, body=request)
         return JobHandle(self.client, job.job_id, job.number, self.handlers.get(job.job_type))
 
     async def submit_async(
@@ -185,7 +189,7 @@ class App:
     ) -> JobHandle[Any]:
         """Like `submit`, without blocking the event loop."""
         request = self.as_child(_request(job_type, params, chosen))
-        job = await self.client.send_async(calls.submit(request))
+        job = await self.client.send_async(jobs.create_job, body=request)
         return JobHandle(self.client, job.job_id, job.number, self.handlers.get(job.job_type))
 
     def direct(
@@ -196,7 +200,8 @@ class App:
         wait_timeout: float = WAIT_TIMEOUT_S,
     ) -> Any:
         """Run a handler in the server's next free slot, before the queue, and return its result."""
-        return self.client.send(calls.run_direct(job_type, params, wait_timeout)).result
+        body = DirectBody(params=dict(params or {}), wait_timeout_s=wait_timeout)
+        return self.client.send(direct.run_direct, job_type=job_type, body=body).result
 
     async def direct_async(
         self,
@@ -206,8 +211,9 @@ class App:
         wait_timeout: float = WAIT_TIMEOUT_S,
     ) -> Any:
         """Like `direct`, without blocking the event loop."""
-        call = calls.run_direct(job_type, params, wait_timeout)
-        return (await self.client.send_async(call)).result
+        body = DirectBody(params=dict(params or {}), wait_timeout_s=wait_timeout)
+        answer = await self.client.send_async(direct.run_direct, job_type=job_type, body=body)
+        return answer.result
 
     def command(self, *argv: str, **chosen: Unpack[SubmitOptions]) -> JobHandle[Any]:
         """Submit a program to run."""
@@ -221,13 +227,27 @@ class App:
         """A graph of jobs that is submitted in one go, all or nothing."""
         return Pipeline(self.client, self.handlers, self.as_child)
 
-    def send(self, call: Call[Answer]) -> Answer:
-        """Any other call: `app.send(headway.calls.get_job(7))`."""
-        return self.client.send(call)
+    def send(
+        self,
+        operation: Operation[Body, Query, Answer],
+        *,
+        body: Body | None = None,
+        query: Query | None = None,
+        **path: JobRef,
+    ) -> Answer:
+        """Any other operation: `app.send(headway.protocol.jobs.get_job, id=7)`."""
+        return self.client.send(operation, body=body, query=query, **path)
 
-    async def send_async(self, call: Call[Answer]) -> Answer:
-        """Any other call, without blocking the event loop."""
-        return await self.client.send_async(call)
+    async def send_async(
+        self,
+        operation: Operation[Body, Query, Answer],
+        *,
+        body: Body | None = None,
+        query: Query | None = None,
+        **path: JobRef,
+    ) -> Answer:
+        """Like `send`, without blocking the event loop."""
+        return await self.client.send_async(operation, body=body, query=query, **path)
 
     def submit_on(self, connection: Any, request: BatchJobRequest) -> Job:
         """Submit in the transaction of a connection the caller owns."""
@@ -237,12 +257,14 @@ class App:
 
     def submit_many(self, requests: Sequence[BatchJobRequest]) -> list[JobHandle[Any]]:
         """Submit many jobs, all or nothing: `app.submit_many([story.request(…), …])`."""
-        made = self.client.send(calls.submit_batch([*map(self.as_child, requests)]))
+        made = self.client.send(jobs.create_jobs, body=Batch(jobs=[*map(self.as_child, requests)]))
         return handles(self.client, requests, made, self.handlers)
 
     async def submit_many_async(self, requests: Sequence[BatchJobRequest]) -> list[JobHandle[Any]]:
         """Like `submit_many`, without blocking the event loop."""
-        made = await self.client.send_async(calls.submit_batch([*map(self.as_child, requests)]))
+        made = await self.client.send_async(
+            jobs.create_jobs, body=Batch(jobs=[*map(self.as_child, requests)])
+        )
         return handles(self.client, requests, made, self.handlers)
 
 

@@ -2,16 +2,18 @@
 
 import time
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from headway.api.operation import Page
-from headway.client import calls
-from headway.client.calls import Call, JobRef
+import msgspec
+
 from headway.client.transport import Transport
 from headway.domain import errors
 from headway.domain.jobs import JobResult
+from headway.protocol import jobs
+from headway.protocol.operation import JobRef, Operation, Page
 
+Body = TypeVar("Body")
+Query = TypeVar("Query")
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
 
@@ -20,26 +22,38 @@ LONGEST_POLL_S = 0.5
 
 
 class Client:
-    """Sends calls. `send_async` does the same without blocking an event loop."""
+    """Sends operations: `client.send(protocol.jobs.get_job, id=7)`."""
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
 
-    def send(self, call: Call[Answer]) -> Answer:
-        """Ask, and wait for the answer."""
-        answer: Answer = self.transport.send(call)
-        return answer
+    def send(
+        self,
+        operation: Operation[Body, Query, Answer],
+        *,
+        body: Body | None = None,
+        query: Query | None = None,
+        **path: JobRef,
+    ) -> Answer:
+        """Ask, and wait for the answer; the names in the operation's path are given by name."""
+        return self.transport.send(operation.request(body, query, path))
 
-    async def send_async(self, call: Call[Answer]) -> Answer:
-        """Ask, without blocking the event loop."""
-        answer: Answer = await self.transport.send_async(call)
-        return answer
+    async def send_async(
+        self,
+        operation: Operation[Body, Query, Answer],
+        *,
+        body: Body | None = None,
+        query: Query | None = None,
+        **path: JobRef,
+    ) -> Answer:
+        """Like `send`, without blocking the event loop."""
+        return await self.transport.send_async(operation.request(body, query, path))
 
     def wait(self, job: JobRef, timeout: float | None = None) -> JobResult:
         """Wait until a job and its retries have ended."""
         for wait_s in polls(timeout):
             try:
-                return self.send(calls.get_result(job))
+                return self.send(jobs.get_result, id=job)
             except errors.NotFinished:
                 time.sleep(wait_s)
         raise TimeoutError(f"job {job} did not end within {timeout:g} s")
@@ -50,7 +64,7 @@ class Client:
 
         for wait_s in polls(timeout):
             try:
-                return await self.send_async(calls.get_result(job))
+                return await self.send_async(jobs.get_result, id=job)
             except errors.NotFinished:
                 await asyncio.sleep(wait_s)
         raise TimeoutError(f"job {job} did not end within {timeout:g} s")
@@ -67,22 +81,36 @@ class Client:
         """Like `log`, for `async for`."""
         return self.transport.log_async(run_id, stream, follow=follow, tail=tail)
 
-    def pages(self, call: Call[Page[Item]]) -> Iterator[Item]:
+    def pages(
+        self,
+        operation: Operation[Any, Query, Page[Item]],
+        *,
+        query: Query | None = None,
+        **path: JobRef,
+    ) -> Iterator[Item]:
         """Every item of a list, page by page."""
-        following: Call[Page[Item]] | None = call
-        while following is not None:
-            page = self.send(following)
+        page = self.send(operation, query=query, **path)
+        yield from page.items
+        while page.next_cursor is not None:
+            page = self.send(operation, query=after(operation, query, page.next_cursor), **path)
             yield from page.items
-            following = _following(following, page)
 
-    async def pages_async(self, call: Call[Page[Item]]) -> AsyncIterator[Item]:
+    async def pages_async(
+        self,
+        operation: Operation[Any, Query, Page[Item]],
+        *,
+        query: Query | None = None,
+        **path: JobRef,
+    ) -> AsyncIterator[Item]:
         """Like `pages`, for `async for`."""
-        following: Call[Page[Item]] | None = call
-        while following is not None:
-            page = await self.send_async(following)
+        page = await self.send_async(operation, query=query, **path)
+        for item in page.items:
+            yield item
+        while page.next_cursor is not None:
+            following = after(operation, query, page.next_cursor)
+            page = await self.send_async(operation, query=following, **path)
             for item in page.items:
                 yield item
-            following = _following(following, page)
 
     def close(self) -> None:
         """Let go of the database or the connections."""
@@ -93,11 +121,16 @@ class Client:
         await self.transport.close_async()
 
 
-def _following(call: Call[Page[Item]], page: Page[Item]) -> Call[Page[Item]] | None:
-    """The call for the page after this one, if there is one."""
-    if page.next_cursor is None:
-        return None
-    return replace(call, query={**call.query, "cursor": page.next_cursor})
+def after(
+    operation: Operation[Any, Query, Any],
+    query: Query | None,
+    cursor: str | None,
+    **fields: Any,
+) -> Query:
+    """A query for the page at a cursor, with other fields changed too."""
+    first: Any = operation.query() if query is None else query
+    following: Query = msgspec.structs.replace(first, cursor=cursor, **fields)
+    return following
 
 
 def polls(timeout: float | None) -> Iterator[float]:

@@ -19,11 +19,12 @@ from typing import (
     overload,
 )
 
-from headway.client import calls, options
+from headway.client import options
 from headway.client.handles import JobHandle
 from headway.client.options import JobOptions, SubmitOptions
 from headway.domain.handlers import Handler
 from headway.domain.requests.job_requests import BatchJobRequest
+from headway.protocol import jobs
 
 if TYPE_CHECKING:
     from headway.client.app import App
@@ -54,13 +55,13 @@ class JobFunction(Generic[Params, Result]):
     def submit(self, *args: Params.args, **kwargs: Params.kwargs) -> JobHandle[Result]:
         """Submit a job; when this returns, it is on disk."""
         request = self.app.as_child(self.request(*args, **kwargs))
-        job = self.app.client.send(calls.submit(request))
+        job = self.app.client.send(jobs.create_job, body=request)
         return JobHandle(self.app.client, job.job_id, job.number, self.handler)
 
     async def submit_async(self, *args: Params.args, **kwargs: Params.kwargs) -> JobHandle[Result]:
         """Like `submit`, without blocking the event loop."""
         request = self.app.as_child(self.request(*args, **kwargs))
-        job = await self.app.client.send_async(calls.submit(request))
+        job = await self.app.client.send_async(jobs.create_job, body=request)
         return JobHandle(self.app.client, job.job_id, job.number, self.handler)
 
     def direct(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:

@@ -2,12 +2,13 @@
 
 from typing import Generic, TypeVar, cast
 
-from headway.client import calls
 from headway.client.client import Client
 from headway.domain import errors, states
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Job, JobResult
 from headway.domain.states import JobStatus
+from headway.protocol import jobs
+from headway.protocol.jobs import CancelBody
 
 Result = TypeVar("Result")
 
@@ -45,11 +46,11 @@ class JobHandle(Generic[Result]):
 
     def fetch(self) -> Job:
         """The job as it is now."""
-        return self._client.send(calls.get_job(self.job_id))
+        return self._client.send(jobs.get_job, id=self.job_id)
 
     async def fetch_async(self) -> Job:
         """The job as it is now, without blocking the event loop."""
-        return await self._client.send_async(calls.get_job(self.job_id))
+        return await self._client.send_async(jobs.get_job, id=self.job_id)
 
     @property
     def status(self) -> JobStatus:
@@ -62,12 +63,14 @@ class JobHandle(Generic[Result]):
 
     def cancel(self, *, reason: str | None = None, force: bool = False) -> Job:
         """Cancel the job: at once while it waits, by request or by force while it runs."""
-        return self._client.send(calls.cancel_job(self.job_id, reason=reason, force=force))
+        return self._client.send(
+            jobs.cancel_job, id=self.job_id, body=CancelBody(reason=reason, force=force)
+        )
 
     async def cancel_async(self, *, reason: str | None = None, force: bool = False) -> Job:
         """Like `cancel`, without blocking the event loop."""
         return await self._client.send_async(
-            calls.cancel_job(self.job_id, reason=reason, force=force)
+            jobs.cancel_job, id=self.job_id, body=CancelBody(reason=reason, force=force)
         )
 
     def _unpack(self, outcome: JobResult) -> Result:

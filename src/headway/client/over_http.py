@@ -1,31 +1,30 @@
-"""Calls over HTTP."""
+"""Requests over HTTP."""
 
 import random
 import ssl
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from headway.api.jobs import Batch
 from headway.client import wire
-from headway.client.calls import Call
-from headway.client.transport import as_text
 from headway.domain import errors
 from headway.domain.requests.job_requests import JobRequest
 from headway.domain.values import plain_json
+from headway.protocol.jobs import Batch
+from headway.protocol.operation import Request
 
 if TYPE_CHECKING:
     import asyncio
 
     import httpx
 
-Request = TypeVar("Request", bound=JobRequest)
+Answer = TypeVar("Answer")
+JobRequestT = TypeVar("JobRequestT", bound=JobRequest)
 
 TRIES = 4
 FIRST_WAIT_S = 0.2
@@ -33,7 +32,9 @@ CHUNK = 64 * 1024
 
 
 class HttpTransport:
-    """Over HTTP. A call that may be repeated is, when the server is away for a moment."""
+    """Over HTTP. What may be repeated is, when the server is away for a moment."""
+
+    is_local = False
 
     def __init__(self, url: str, token: str | None, ca_file: Path | None = None) -> None:
         self.url = server_url(url)
@@ -45,35 +46,40 @@ class HttpTransport:
         self._async: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
         self._chance = random.Random()
 
-    def send(self, call: Call[Any]) -> Any:
+    def send(self, request: Request[Answer]) -> Answer:
         """Ask, and wait for the answer."""
-        call = _with_keys(call)
-        target, body = _target(call), _body(call)
-        for wait_s in self._waits(call):
+        message = _message(request)
+        for wait_s in self._waits(message):
             try:
-                answer = self._wire.ask(
-                    call.method, target, body, repeat=call.safe_to_repeat, within=_within(call)
+                status, content = self._wire.ask(
+                    message.method,
+                    message.target,
+                    message.body,
+                    repeat=message.safe_to_repeat,
+                    within=message.within,
                 )
-                return _read(call, *answer)
+                return _read(request, status, content)
             except wire.FAILED as error:
                 if wait_s is None:
                     raise unreachable(self.url, error) from error
                 time.sleep(wait_s)
         raise AssertionError("the last try answers or raises")
 
-    async def send_async(self, call: Call[Any]) -> Any:
+    async def send_async(self, request: Request[Answer]) -> Answer:
         """Ask, without blocking the event loop."""
         import asyncio  # slow imports that only async callers need
 
         import httpx
 
-        client, call = self._async_client(), _with_keys(call)
-        target, body = self.url + _target(call), _body(call)
-        seconds = httpx.Timeout(_within(call), connect=wire.CONNECT_WITHIN_S)
-        for wait_s in self._waits(call):
+        client, message = self._async_client(), _message(request)
+        target = self.url + message.target
+        seconds = httpx.Timeout(message.within, connect=wire.CONNECT_WITHIN_S)
+        for wait_s in self._waits(message):
             try:
-                answer = await client.request(call.method, target, content=body, timeout=seconds)
-                return _read(call, answer.status_code, answer.content)
+                answer = await client.request(
+                    message.method, target, content=message.body, timeout=seconds
+                )
+                return _read(request, answer.status_code, answer.content)
             except httpx.TransportError as error:
                 if wait_s is None:
                     raise unreachable(self.url, error) from error
@@ -93,8 +99,8 @@ class HttpTransport:
             self._async = (loop, client)
         return self._async[1]
 
-    def _waits(self, call: Call[Any]) -> list[float | None]:
-        if not call.safe_to_repeat:
+    def _waits(self, message: "_Message") -> list[float | None]:
+        if not message.safe_to_repeat:
             return [None]
         waits: list[float | None] = [
             FIRST_WAIT_S * 2**one * self._chance.uniform(0.5, 1.0) for one in range(TRIES - 1)
@@ -152,55 +158,81 @@ def server_url(url: str) -> str:
     return url.rstrip("/")
 
 
-def _within(call: Call[Any]) -> float | None:
-    """How long to wait for an answer; the server itself sets a limit to what waits for a slot."""
-    return None if call.takes_its_time else wire.ANSWER_WITHIN_S
-
-
-def _target(call: Call[Any]) -> str:
-    return f"{call.path}?{_query(call.query)}" if call.query else call.path
-
-
 def _log_target(run_id: str, stream: str, follow: bool, tail: int | None) -> str:
     query = {"follow": follow} if tail is None else {"follow": follow, "tail": tail}
     return f"/api/job-runs/{run_id}/logs/{stream}?{_query(query)}"
 
 
 def _query(query: Mapping[str, Any]) -> str:
-    return urlencode({key: as_text(value) for key, value in query.items()})
+    return urlencode({key: _text(value) for key, value in query.items()})
 
 
-def _with_keys(call: Call[Any]) -> Call[Any]:
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+class _Message(NamedTuple):
+    """A request as it is sent."""
+
+    method: str
+    target: str
+    body: bytes | None
+    safe_to_repeat: bool
+    within: float | None
+    """How long to wait for an answer; the server itself bounds what waits for a slot."""
+
+
+def _message(request: Request[Any]) -> _Message:
+    operation = request.operation
+    body, has_keys = _with_keys(request.body)
+    target = operation.target(request.path)
+    words = _query(_given(request.query))
+    return _Message(
+        method=operation.method,
+        target=f"{target}?{words}" if words else target,
+        body=_encoded(body),
+        safe_to_repeat=operation.safe_to_repeat or has_keys,
+        within=None if operation.takes_its_time else wire.ANSWER_WITHIN_S,
+    )
+
+
+def _given(query: msgspec.Struct | None) -> dict[str, Any]:
+    """The query parameters that were given."""
+    fields = () if query is None else query.__struct_fields__
+    return {name: value for name in fields if (value := getattr(query, name)) is not None}
+
+
+def _with_keys(body: Any) -> tuple[Any, bool]:
     """A submit may be repeated once each of its jobs has a key; those without get one here."""
-    if isinstance(call.body, JobRequest):
-        return replace(call, body=_with_key(call.body), safe_to_repeat=True)
-    if isinstance(call.body, Batch):
-        return replace(
-            call, body=Batch(jobs=[*map(_with_key, call.body.jobs)]), safe_to_repeat=True
-        )
-    return call
+    if isinstance(body, JobRequest):
+        return _with_key(body), True
+    if isinstance(body, Batch):
+        return Batch(jobs=[*map(_with_key, body.jobs)]), True
+    return body, False
 
 
-def _with_key(request: Request) -> Request:
+def _with_key(request: JobRequestT) -> JobRequestT:
     if request.idempotency_key is not None:
         return request
     return msgspec.structs.replace(request, idempotency_key=f"client-{uuid.uuid4()}")
 
 
-def _body(call: Call[Any]) -> bytes | None:
-    if call.body is None:
+def _encoded(body: Any) -> bytes | None:
+    if body is None:
         return None
-    plain_json.refuse_nonsense(msgspec.to_builtins(call.body), "")
-    return msgspec.json.encode(call.body)
+    plain_json.refuse_nonsense(msgspec.to_builtins(body), "")
+    return msgspec.json.encode(body)
 
 
-def _read(call: Call[Any], status: int, content: bytes) -> Any:
+def _read(request: Request[Answer], status: int, content: bytes) -> Answer:
     if status >= 400:
         raise problem(status, content)
     if status == 204:
-        return None
+        return cast(Answer, None)
     try:
-        return msgspec.json.decode(content, type=call.answer)
+        return msgspec.json.decode(content, type=request.operation.answer)
     except msgspec.DecodeError as error:
         raise errors.Unavailable(
             f"the server's answer cannot be read; does it run another version? ({error})"

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Unpack
 
 import msgspec
 
-from headway.api.jobs import BatchAnswer
-from headway.client import calls, options
+from headway.client import options
 from headway.client.client import Client
 from headway.client.handles import JobHandle
 from headway.client.options import SubmitOptions
 from headway.client.references import Step
 from headway.domain.handlers import Handler
 from headway.domain.requests.job_requests import BatchJobRequest
+from headway.protocol import jobs
+from headway.protocol.jobs import Batch, BatchAnswer
 
 if TYPE_CHECKING:
     from headway.client.functions import JobFunction
@@ -78,11 +79,13 @@ class Pipeline:
 
     def submit(self) -> list[JobHandle[Any]]:
         """Submit what was added, once, all or nothing; a `with` block does it at its end."""
-        return self._handles(self._client.send(calls.submit_batch(self._once())))
+        return self._handles(self._client.send(jobs.create_jobs, body=Batch(jobs=self._once())))
 
     async def submit_async(self) -> list[JobHandle[Any]]:
         """Like `submit`, without blocking the event loop."""
-        return self._handles(await self._client.send_async(calls.submit_batch(self._once())))
+        return self._handles(
+            await self._client.send_async(jobs.create_jobs, body=Batch(jobs=self._once()))
+        )
 
     def _once(self) -> list[BatchJobRequest]:
         self._refuse_if_submitted()

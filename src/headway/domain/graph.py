@@ -2,6 +2,9 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
+DEFAULT_DEPTH = 3
+"""How far from one job its neighbourhood is shown."""
+
 
 def find_cycle(edges: Mapping[int, Sequence[int]]) -> list[int] | None:
     """A way around, first node repeated at the end, or None. Walks without recursion."""

@@ -10,20 +10,21 @@ from typing import Any
 
 import msgspec
 
-from headway.api import masking, pieces, table
-from headway.api.lease_shapes import ClaimBody
-from headway.api.operation import Operation
 from headway.domain import errors, secrets
 from headway.domain.errors import HeadwayError
 from headway.domain.requests.job_requests import DirectBody
 from headway.domain.tokens import Principal, Role
 from headway.domain.values import versions
-from headway.http import body_sizes, dashboard, health, metrics, openapi, problems, streams
+from headway.http import body_sizes, dashboard, health, metrics, openapi, problems, routes, streams
 from headway.http.claim_desk import ClaimDesk
 from headway.http.direct_desk import DirectDesk
 from headway.http.exchange import JSON, ClientGone, Exchange, Receive, Scope, Send
 from headway.http.open_requests import Ended, OpenRequests
 from headway.http.security import Doorkeeper
+from headway.operations import dispatch, masking
+from headway.protocol import bodies, pieces
+from headway.protocol.operation import Operation
+from headway.protocol.work_shapes import ClaimBody
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.awaiting import awaiting
 from headway.worker.loop import Worker
@@ -117,7 +118,7 @@ class Application:
         headers: tuple[tuple[bytes, bytes], ...] = ()
         if isinstance(error, errors.Unauthorized):
             headers = ((b"www-authenticate", b"Bearer"),)
-        if isinstance(error, table.MethodNotAllowed):
+        if isinstance(error, routes.MethodNotAllowed):
             headers = ((b"allow", ", ".join(error.allowed).encode()),)
         await exchange.answer(
             error.http_status, problems.encode(error), problems.CONTENT_TYPE, headers
@@ -133,28 +134,29 @@ class Application:
         special = _special(exchange)
         if special is not None:
             role, page = special
-            table.check_role(principal, role)
+            dispatch.check_role(principal, role)
             with self._open.lasting(principal) as ended:
                 return await page(self, exchange, principal, ended)
         return await self._operate(exchange, principal)
 
     async def _operate(self, exchange: Exchange, principal: Principal) -> None:
-        operation, values = table.find(exchange.method, exchange.path)
-        table.check_operation(principal, operation)  # before a body is read for nothing
+        bound, values = routes.find(exchange.method, exchange.path)
+        operation = bound.operation
+        dispatch.check_operation(principal, operation)  # before a body is read for nothing
         raw = await exchange.body(body_sizes.largest(self.scheduler.rules, operation.path))
         is_large = len(raw) > pieces.LARGE
         body = (
-            await asyncio.to_thread(table.read_body, operation, raw)
+            await asyncio.to_thread(bodies.decode, raw, operation.body)
             if is_large
-            else table.read_body(operation, raw)
+            else bodies.decode(raw, operation.body)
         )
         del raw
-        query = table.read_query(operation, exchange.query())
+        query = routes.read_query(operation, exchange.query())
         perform = partial(
-            table.perform,
+            dispatch.perform,
             self.scheduler,
             principal,
-            operation,
+            bound,
             values,
             body,
             query,
@@ -170,28 +172,34 @@ class Application:
         await self._answer(exchange, operation, answer, principal)
 
     async def _answer(
-        self, exchange: Exchange, operation: Operation, answer: Any, principal: Principal
+        self,
+        exchange: Exchange,
+        operation: Operation[Any, Any, Any],
+        answer: Any,
+        principal: Principal,
     ) -> None:
-        status, value = table.status_and_value(operation, answer)
+        status, value = dispatch.status_and_value(operation, answer)
         shown = await self._shown(value, operation, principal)
         body = b"" if status == 204 else msgspec.json.encode(shown)
         headers = ((b"etag", versions.tag(value).encode()),) if operation.shows_version else ()
         await exchange.answer(status, body, headers=headers)
 
-    async def _shown(self, value: Any, operation: Operation, principal: Principal) -> Any:
+    async def _shown(
+        self, value: Any, operation: Operation[Any, Any, Any], principal: Principal
+    ) -> Any:
         """An answer as this caller may see it."""
         if not masking.is_needed(operation, principal):
             return value
         mask = partial(masking.masked, value, secrets.names(self.scheduler.rules.secret_params))
         return await self._in_thread(operation, mask) if operation.blocking else mask()
 
-    async def _in_thread(self, operation: Operation, work: Callable[[], Any]) -> Any:
+    async def _in_thread(self, operation: Operation[Any, Any, Any], work: Callable[[], Any]) -> Any:
         """Do what takes a while beside the event loop; reads only beside a few others."""
         threads = self._readers if operation.method == "GET" else None
         return await asyncio.get_running_loop().run_in_executor(threads, work)
 
     async def _claim(self, exchange: Exchange, principal: Principal, ended: Ended) -> None:
-        body = table.decode(
+        body = bodies.decode(
             await exchange.body(body_sizes.largest(self.scheduler.rules, body_sizes.CLAIMS)),
             ClaimBody,
         )
@@ -202,13 +210,13 @@ class Application:
 
     async def _let_go(self, exchange: Exchange, principal: Principal, _: Ended) -> None:
         await self._operate(exchange, principal)
-        self._claims.send_home(table.steps(exchange.path)[-1])
+        self._claims.send_home(routes.steps(exchange.path)[-1])
 
     async def _run_direct(self, exchange: Exchange, principal: Principal, ended: Ended) -> None:
         if self.state.stopping:
             raise errors.Stopping()
-        job_type = table.steps(exchange.path)[-1]
-        body = table.decode(
+        job_type = routes.steps(exchange.path)[-1]
+        body = bodies.decode(
             await exchange.body(body_sizes.largest(self.scheduler.rules, "/api/direct")), DirectBody
         )
         answer = await self._unless_gone(
@@ -284,7 +292,7 @@ _OPEN_PAGES: dict[str, Page] = {
 
 def _special(exchange: Exchange) -> tuple[Role, Special] | None:
     """What is not one question and one answer."""
-    match [exchange.method, *table.steps(exchange.path)]:
+    match [exchange.method, *routes.steps(exchange.path)]:
         case ["POST", "api", "claims"]:
             return Role.WORK, Application._claim
         case ["DELETE", "api", "workers", _]:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from headway.api.claims import claimed, drained, read_claim, read_reports, register, report
-from headway.api.lease_shapes import BriefClaimed, ClaimBody, Claimed
 from headway.domain import errors
 from headway.domain.jobs import Lane
 from headway.domain.tokens import Principal
 from headway.domain.workers import Abilities
 from headway.http.open_requests import Ended
+from headway.operations.claims import claimed, drained, read_claim, read_reports, register, report
+from headway.protocol.work_shapes import BriefClaimed, ClaimBody, Claimed
 from headway.scheduler.claim import claims
 from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.finish import finish

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from headway import __version__
-from headway.api import table as _table  # noqa: F401  (fills OPERATIONS)
-from headway.api.operation import OPERATIONS, Nothing, Operation
 from headway.domain.answers import DirectAnswer
 from headway.domain.requests.job_requests import DirectBody, JobRequest
 from headway.domain.tokens import Role
 from headway.http.health import Readiness
+from headway.operations.bound import Bound
+from headway.operations.dispatch import FUNCTIONS
+from headway.protocol.operation import Nothing, Operation
 
 REF = "#/components/schemas/{name}"
 
@@ -82,15 +83,15 @@ def document() -> bytes:
 
 def _routes() -> tuple[list[Route], dict[str, Any]]:
     """Everything that is answered, and the shapes that are used."""
-    types = [DirectBody, DirectAnswer, Readiness]
-    for operation in OPERATIONS:
+    types: list[Any] = [DirectBody, DirectAnswer, Readiness]
+    for operation in FUNCTIONS:
         types += [operation.body, operation.answer]
     unique = list({repr(one): one for one in types if one is not Nothing}.values())
     schemas, components = msgspec.json.schema_components(unique, ref_template=REF)
     by_type = {repr(one): schema for one, schema in zip(unique, schemas, strict=True)}
     operations = [
-        Route(one.method, one.path, one.role, _entry(one, by_type), one.for_workers)
-        for one in OPERATIONS
+        Route(one.method, one.path, one.role, _entry(bound, by_type), one.for_workers)
+        for one, bound in FUNCTIONS.items()
     ]
     return operations + _special(by_type), components
 
@@ -121,13 +122,13 @@ TEXT = {"schema": {"type": "string"}}
 ETAG = {"headers": {"ETag": {"schema": {"type": "string"}}}}
 
 
-def _entry(operation: Operation, by_type: dict[str, Any]) -> dict[str, Any]:
-    steps = [step[1:-1] for step in operation.path.split("/") if step.startswith("{")]
+def _entry(bound: Bound, by_type: dict[str, Any]) -> dict[str, Any]:
+    operation = bound.operation
     entry: dict[str, Any] = {
-        "operationId": operation.name,
-        "summary": operation.summary,
+        "operationId": bound.name,
+        "summary": bound.summary,
         "parameters": [
-            *(_in_path(step) for step in steps),
+            *(_in_path(step) for step in operation.parameters),
             *_query(operation.query),
             *([IF_MATCH] if operation.takes_version else []),
             *([IDEMPOTENCY_KEY] if operation.body is JobRequest else []),
@@ -163,7 +164,7 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {**rest, **variants[0]} if len(variants) == 1 else schema
 
 
-def _responses(operation: Operation, schema: Any) -> dict[str, Any]:
+def _responses(operation: Operation[Any, Any, Any], schema: Any) -> dict[str, Any]:
     tagged = ETAG if operation.shows_version else {}
     content = _content(schema)
     if operation.path == EVENTS:
@@ -189,7 +190,7 @@ def _content(schema: Any) -> dict[str, Any]:
 
 
 def _special(by_type: dict[str, Any]) -> list[Route]:
-    """What is no operation of the table."""
+    """What no function is bound to."""
     of_run = _logs("read_log", "Read a run's output")
     of_job = _logs("read_job_log", "Read the output of a job's last run")
     return [

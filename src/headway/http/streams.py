@@ -8,13 +8,14 @@ from typing import TypeVar
 
 import msgspec
 
-from headway.api import filters, table
 from headway.domain import errors
 from headway.domain import events as kinds
 from headway.domain.events import Event
+from headway.http import routes
 from headway.http.exchange import TEXT, Exchange
 from headway.http.open_requests import Ended
 from headway.http.relays import ASKED, Relay
+from headway.operations import filters
 from headway.scheduler.explain import log_places
 from headway.scheduler.explain.log_places import Elsewhere
 from headway.scheduler.scheduler import Scheduler
@@ -93,7 +94,7 @@ class Streams:
 
     async def logs(self, exchange: Exchange, ended: Ended) -> None:
         """The output of a run, or of a job's last run: all of it, its tail, or as it grows."""
-        _, kind, name, _, stream = table.steps(exchange.path)
+        _, kind, name, _, stream = routes.steps(exchange.path)
         find = _run_id if kind == "job-runs" else _run_id_of_job
         run_id = await self._read(lambda tx: find(tx, name))
         follow, tail = _read_query(exchange.query())

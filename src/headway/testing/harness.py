@@ -10,12 +10,12 @@ import msgspec
 
 from headway.client.app import App
 from headway.client.client import Client
-from headway.client.transport import LocalTransport
 from headway.domain.runs import Outcome
 from headway.domain.workers import Abilities, served_types
+from headway.operations.local import LocalTransport
+from headway.protocol.work_shapes import Started
 from headway.scheduler.claim import dispatch
 from headway.scheduler.claim.dispatch import ClaimRequest
-from headway.scheduler.claim.start import Started
 from headway.scheduler.finish import finish
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.scheduler.upkeep import timekeeper

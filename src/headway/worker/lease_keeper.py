@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from headway.domain import errors
 from headway.domain.leases import HEARTBEATS_PER_TTL
-from headway.scheduler.lease.leases import Beat, BeatAnswer
+from headway.protocol.work_shapes import BeatAnswer, HeartbeatItem
 from headway.worker.context import JobContext, Progress
 from headway.worker.executors.interface import Running
 from headway.worker.transport import Transport
@@ -215,7 +215,9 @@ class LeaseKeeper:
             held.running.stop()
 
 
-def _beat(held: Held, progress: Progress | None) -> Beat:
+def _beat(held: Held, progress: Progress | None) -> HeartbeatItem:
     if progress is None:
-        return Beat(lease_id=held.lease_id)
-    return Beat(lease_id=held.lease_id, progress=progress.fraction, message=progress.message)
+        return HeartbeatItem(lease_id=held.lease_id)
+    return HeartbeatItem(
+        lease_id=held.lease_id, progress=progress.fraction, message=progress.message
+    )

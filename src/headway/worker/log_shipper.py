@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from headway.api.lease_shapes import ItemAnswer, LogItem
 from headway.domain import errors
+from headway.protocol.work_shapes import ItemAnswer, LogItem
 from headway.storage import log_files
 from headway.worker.run_logs import STREAMS, Stream
 

@@ -13,9 +13,7 @@ import msgspec
 from headway.domain import errors
 from headway.domain.leases import Lease
 from headway.domain.runs import Outcome
-from headway.scheduler.claim.dispatch import MOST_PER_CLAIM
-from headway.scheduler.claim.start import Started
-from headway.scheduler.lease.leases import Denied
+from headway.protocol.work_shapes import MOST_PER_CLAIM, Denied, Started
 from headway.storage.log_parts import OutputBound
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work

@@ -3,36 +3,37 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import msgspec
 
-from headway.api.lease_shapes import (
+from headway.client.over_http import problem, server_url, unreachable
+from headway.domain import errors
+from headway.domain.runs import Outcome
+from headway.protocol import work
+from headway.protocol.operation import Nothing, Operation
+from headway.protocol.work_shapes import (
+    BeatAnswer,
     BriefClaimed,
     BriefClaimedJob,
     ClaimBody,
+    Denied,
+    Granted,
     HeartbeatItem,
     Heartbeats,
     ItemAnswer,
-    ItemAnswers,
-    LeaseAnswer,
     LeaseBody,
     LogItem,
     LogPieces,
     ReleaseItem,
     Releases,
+    Started,
     WorkerBody,
 )
-from headway.client.calls import step
-from headway.client.over_http import problem, server_url, unreachable
-from headway.domain import errors
-from headway.domain.runs import Outcome
-from headway.scheduler.claim.start import Started
-from headway.scheduler.lease.leases import Beat, BeatAnswer, Denied, Granted
 from headway.worker.transport import Ended, Refusal, Registration, Taken
 
 POLL_S = 20.0
@@ -41,6 +42,9 @@ POLL_S = 20.0
 ANSWER_WITHIN_S = 10.0
 
 log = logging.getLogger("headway.worker")
+
+Body = TypeVar("Body")
+Answer = TypeVar("Answer")
 
 
 class RemoteTransport:
@@ -99,7 +103,7 @@ class RemoteTransport:
             process_started=self._me.process_started,
         )
         asked = time.monotonic()
-        answer = self._post("/api/claims", body, timeout=POLL_S + ANSWER_WITHIN_S)
+        answer = self._ask(work.claim, body, {}, timeout=POLL_S + ANSWER_WITHIN_S)
         if answer.status_code == 204:
             return Taken(jobs=[], since=asked)
         got = msgspec.json.decode(answer.content, type=BriefClaimed)
@@ -124,42 +128,32 @@ class RemoteTransport:
 
     def prepare(self, job_id: str) -> None:
         """The runtime for a claimed job is being set up."""
-        self._post(f"/api/jobs/{job_id}/preparing", WorkerBody(worker_id=self._me.worker_id))
+        self._send(work.preparing, WorkerBody(worker_id=self._me.worker_id), id=job_id)
 
     def request_lease(self, job_id: str) -> Granted | Denied:
         """Ask to start a claimed job."""
         body = LeaseBody(job_id=job_id, worker_id=self._me.worker_id)
-        answer = msgspec.json.decode(self._post("/api/leases", body).content, type=LeaseAnswer)
+        answer = self._send(work.request_lease, body)
         if answer.approved and answer.lease is not None:
             return Granted(lease=answer.lease)
         return Denied(retry_after_ms=answer.retry_after_ms or 1000, reason=answer.reason or "")
 
-    def heartbeat(self, beats: Sequence[Beat]) -> list[BeatAnswer]:
+    def heartbeat(self, beats: Sequence[HeartbeatItem]) -> list[BeatAnswer]:
         """Keep leases alive."""
-        items = [
-            HeartbeatItem(lease_id=one.lease_id, progress=one.progress, message=one.message)
-            for one in beats
-        ]
-        body = Heartbeats(worker_id=self._me.worker_id, items=items)
-        answer = self._post("/api/leases/heartbeats", body)
-        return [
-            _beat_answer(item)
-            for item in msgspec.json.decode(answer.content, type=ItemAnswers).items
-        ]
+        body = Heartbeats(worker_id=self._me.worker_id, items=list(beats))
+        return [_beat_answer(item) for item in self._send(work.heartbeats, body).items]
 
     def release(self, ended: Sequence[Ended]) -> list[Refusal]:
         """Report how runs ended."""
         body = Releases(
             worker_id=self._me.worker_id, items=[_item(one.lease_id, one.outcome) for one in ended]
         )
-        answer = self._post("/api/leases/releases", body)
-        return _refusals(msgspec.json.decode(answer.content, type=ItemAnswers).items)
+        return _refusals(self._send(work.releases, body).items)
 
     def send_logs(self, pieces: list[LogItem]) -> list[ItemAnswer]:
         """Send pieces of what runs print."""
         body = LogPieces(worker_id=self._me.worker_id, items=pieces)
-        answer = self._post("/api/leases/logs", body)
-        return msgspec.json.decode(answer.content, type=ItemAnswers).items
+        return self._send(work.send_logs, body).items
 
     def on_cancel(self, tell: Callable[[], None]) -> None:
         """Heartbeats bring the news."""
@@ -171,13 +165,28 @@ class RemoteTransport:
 
     def _leave(self) -> None:
         try:
-            self._client.delete(f"/api/workers/{step(self._me.worker_id)}")
+            self._client.delete(work.leave.target({"id": self._me.worker_id}))
         except httpx.TransportError as error:
             log.info("could not sign off: %s", error)
 
-    def _post(self, path: str, body: Any, timeout: float = ANSWER_WITHIN_S) -> httpx.Response:
+    def _send(self, operation: Operation[Body, Nothing, Answer], body: Body, **path: str) -> Answer:
+        answer = self._ask(operation, body, path)
+        return msgspec.json.decode(answer.content, type=operation.answer)
+
+    def _ask(
+        self,
+        operation: Operation[Body, Nothing, Any],
+        body: Body,
+        path: Mapping[str, str],
+        timeout: float = ANSWER_WITHIN_S,
+    ) -> httpx.Response:
         try:
-            answer = self._client.post(path, content=msgspec.json.encode(body), timeout=timeout)
+            answer = self._client.request(
+                operation.method,
+                operation.target(path),
+                content=msgspec.json.encode(body),
+                timeout=timeout,
+            )
         except httpx.TransportError as error:
             raise unreachable(self._url, error) from error
         if answer.status_code >= 500:

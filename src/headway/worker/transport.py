@@ -12,13 +12,12 @@ import msgspec
 from headway.domain import errors
 from headway.domain.runs import Outcome
 from headway.domain.workers import Abilities, DataHome
+from headway.protocol.work_shapes import BeatAnswer, Denied, Granted, HeartbeatItem, Started
 from headway.scheduler.change import cancel
 from headway.scheduler.claim import claims, registration
 from headway.scheduler.claim.dispatch import ClaimRequest
-from headway.scheduler.claim.start import Started
 from headway.scheduler.finish import finish
 from headway.scheduler.lease import leases
-from headway.scheduler.lease.leases import Beat, BeatAnswer, Denied, Granted
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.transaction import READY, SAFETY_POLL_S, Manner, Transaction
 
@@ -97,7 +96,7 @@ class Transport(Protocol):
     def request_lease(self, job_id: str) -> Granted | Denied:
         """Ask to start a claimed job."""
 
-    def heartbeat(self, beats: Sequence[Beat]) -> list[BeatAnswer]:
+    def heartbeat(self, beats: Sequence[HeartbeatItem]) -> list[BeatAnswer]:
         """Keep leases alive."""
 
     def release(self, ended: Sequence[Ended]) -> list[Refusal]:
@@ -216,7 +215,7 @@ class LocalTransport:
             lambda tx: leases.request(self._scheduler, tx, job_id, self._me.worker_id, None)
         )
 
-    def heartbeat(self, beats: Sequence[Beat]) -> list[BeatAnswer]:
+    def heartbeat(self, beats: Sequence[HeartbeatItem]) -> list[BeatAnswer]:
         """Keep leases alive."""
         return self._store.write(
             lambda tx: leases.heartbeat(self._scheduler, tx, self._me.worker_id, beats),

@@ -22,11 +22,11 @@ Name = Annotated[
 @command(app, "list", "headway artifacts list")
 def list_artifacts(session: "Session", limit: options.Limit = 50) -> None:
     """List custom artifacts that are present, by name."""
-    from headway.api.operation import Page
+    from headway import protocol
     from headway.cli.text.screen import Column
-    from headway.client import calls
+    from headway.protocol.operation import Page
 
-    found, more = session.some(calls.list_artifacts(), limit)
+    found, more = session.some(protocol.artifacts.list_artifacts, limit)
     columns = [Column("ARTIFACT", elastic=True), Column("PRODUCED BY"), Column("AGE")]
 
     def render() -> None:
@@ -48,18 +48,20 @@ def _row(session: "Session", one: "MarkerView") -> "list[Cell]":
 @command(app, "put", "headway artifacts put custom:dataset:2030-01")
 def put(session: "Session", artifact: Name) -> None:
     """Mark a custom artifact as present; jobs that need it may start."""
-    from headway.client import calls
+    from headway import protocol
 
-    made = session.send(calls.put_artifact(*_parts(artifact)))
+    kind, key = _parts(artifact)
+    made = session.send(protocol.artifacts.put_artifact, type=kind, key=key)
     session.show(made, lambda: session.screen.line(f"Present: {made.artifact}"))
 
 
 @command(app, "remove", "headway artifacts remove custom:dataset:2030-01")
 def remove(session: "Session", artifact: Name) -> None:
     """Mark a custom artifact as missing; jobs that need it wait again."""
-    from headway.client import calls
+    from headway import protocol
 
-    gone = session.send(calls.delete_artifact(*_parts(artifact)))
+    kind, key = _parts(artifact)
+    gone = session.send(protocol.artifacts.delete_artifact, type=kind, key=key)
     session.show(gone, lambda: session.screen.line(f"Missing: {gone.artifact}"))
 
 

@@ -25,12 +25,16 @@ def audit(
     limit: options.Limit = 50,
 ) -> None:
     """Show who changed what, newest first, and refused logins."""
-    from headway.api.operation import Page
+    from headway import protocol
     from headway.cli.text import words
     from headway.cli.text.screen import Column
-    from headway.client import calls
+    from headway.protocol.operation import Page
 
-    found, more = session.some(calls.list_audit(actor, action), limit)
+    found, more = session.some(
+        protocol.tokens.list_audit,
+        limit,
+        query=protocol.tokens.AuditQuery(actor=actor, action=action),
+    )
     columns = [Column("AGE"), Column("ACTOR"), Column("ROLE"), Column("ACTION")]
     session.show(
         Page(items=found, next_cursor=more),

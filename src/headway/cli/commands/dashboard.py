@@ -20,9 +20,8 @@ def dashboard(
     ] = False,
 ) -> None:
     """Print a fresh link to the dashboard; it works once and lets in as an admin."""
-    from headway import wiring
+    from headway import protocol, wiring
     from headway.cli.text import words
-    from headway.client import calls
     from headway.domain import errors
 
     if not session.screen.is_terminal and not anywhere:
@@ -33,7 +32,7 @@ def dashboard(
     url = wiring.server_url(session.settings)
     if url is None:
         raise errors.NeedsServer("the dashboard belongs to a server")
-    code = session.send(calls.create_dashboard_code())
+    code = session.send(protocol.direct.create_dashboard_code)
     link = f"{url.rstrip('/')}/#code={code.code}"
 
     def render() -> None:

@@ -38,15 +38,16 @@ def direct(
     ] = "5m",
 ) -> None:
     """Run a handler in the server's next slot and show its result."""
-    from headway import wiring
+    from headway import protocol, wiring
     from headway.cli import values
-    from headway.client import calls
     from headway.domain import errors
+    from headway.domain.requests.job_requests import DirectBody
     from headway.domain.values import durations
 
     if wiring.server_url(session.settings) is None:
         raise errors.NeedsServer()
-    wait_s = durations.parse(timeout)
-    call = calls.run_direct(job_type, values.read_params(words or [], params), wait_s)
-    answer = session.send(call)
+    body = DirectBody(
+        params=values.read_params(words or [], params), wait_timeout_s=durations.parse(timeout)
+    )
+    answer = session.send(protocol.direct.run_direct, job_type=job_type, body=body)
     session.show(answer, lambda: session.screen.line(values.written(answer.result)))

@@ -50,14 +50,19 @@ def events(
 
 
 def _list(session: "Session", after: int | None, limit: int) -> None:
-    from headway.api.operation import Page
+    from headway import protocol
     from headway.cli.text import event_text
-    from headway.client import calls
+    from headway.protocol.operation import Page
 
     if after is None:
         found = _last(session, limit)
     else:
-        found = list(session.client.pages(calls.list_events(after, limit=MOST)))
+        found = list(
+            session.client.pages(
+                protocol.events.list_events,
+                query=protocol.events.EventQuery(after=after, limit=MOST),
+            )
+        )
 
     def render() -> None:
         session.screen.line(event_text.TITLES if found else "No events")
@@ -68,9 +73,15 @@ def _list(session: "Session", after: int | None, limit: int) -> None:
 
 
 def _last(session: "Session", count: int) -> "list[Event]":
-    from headway.client import calls
+    from headway import protocol
 
-    return session.send(calls.last_events(count)).items if count else []
+    return (
+        session.send(
+            protocol.events.list_events, query=protocol.events.EventQuery(last=count)
+        ).items
+        if count
+        else []
+    )
 
 
 def _follow(session: "Session", after: int | None, limit: int) -> None:
@@ -92,14 +103,16 @@ def _follow(session: "Session", after: int | None, limit: int) -> None:
 
 def _batches(session: "Session", after: int | None, limit: int) -> "Iterator[list[Event]]":
     """What was asked for of the past, which may be nothing; then what happens."""
-    from headway.client import calls
+    from headway import protocol
 
     newest = _last(session, max(limit, 1)) if after is None else []
     yield newest if limit else []
     if after is None:
         after = newest[-1].seq if newest else 0
     while True:
-        batch = session.send(calls.list_events(after, limit=MOST)).items
+        batch = session.send(
+            protocol.events.list_events, query=protocol.events.EventQuery(after=after, limit=MOST)
+        ).items
         if batch:
             after = batch[-1].seq
             yield batch

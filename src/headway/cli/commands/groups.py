@@ -28,12 +28,12 @@ GroupId = Annotated[
 @command(app, "list", "headway groups list")
 def list_groups(session: "Session", limit: options.Limit = 20) -> None:
     """List groups, newest first."""
-    from headway.api.operation import Page
+    from headway import protocol
     from headway.cli.text import words
     from headway.cli.text.screen import Column
-    from headway.client import calls
+    from headway.protocol.operation import Page
 
-    found, more = session.some(calls.list_groups(), limit)
+    found, more = session.some(protocol.groups.list_groups, limit)
     columns = [Column(title) for title in ("GROUP", "STATUS", "MODE", "AGE", "JOBS")]
     session.show(
         Page(items=found, next_cursor=more),
@@ -57,9 +57,9 @@ def list_groups(session: "Session", limit: options.Limit = 20) -> None:
 @command(app, "show", "headway groups show release")
 def show(session: "Session", group: GroupId) -> None:
     """Show one group and its members."""
-    from headway.client import calls
+    from headway import protocol
 
-    _sheet(session, session.send(calls.get_group(group)))
+    _sheet(session, session.send(protocol.groups.get_group, id=group))
 
 
 @command(
@@ -88,13 +88,13 @@ def create(
     ],
 ) -> None:
     """Submit jobs as a group, all or nothing."""
-    from headway.api import table
+    from headway import protocol
     from headway.cli import files
-    from headway.client import calls
     from headway.domain.requests.group_requests import GroupRequest
+    from headway.protocol import bodies
 
-    request: GroupRequest = table.decode(files.as_json(file), GroupRequest)
-    _sheet(session, session.send(calls.create_group(request)))
+    request: GroupRequest = bodies.decode(files.as_json(file), GroupRequest)
+    _sheet(session, session.send(protocol.groups.create_group, body=request))
 
 
 @command(app, "cancel", "headway groups cancel GROUP --force")
@@ -105,17 +105,31 @@ def cancel(
     reason: Annotated[str | None, typer.Option("--reason", "-r", help="Reason to record.")] = None,
 ) -> None:
     """Cancel every member that has not ended."""
-    from headway.client import calls
+    from headway import protocol
 
-    _sheet(session, session.send(calls.cancel_group(group, reason=reason, force=force)))
+    _sheet(
+        session,
+        session.send(
+            protocol.groups.cancel_group,
+            id=group,
+            body=protocol.jobs.CancelBody(reason=reason, force=force),
+        ),
+    )
 
 
 @command(app, "reorder", "headway groups reorder GROUP 9 7 8")
 def reorder(session: "Session", group: GroupId, order: options.Jobs) -> None:
     """Reorder the members that have not started; list all of them."""
-    from headway.client import calls
+    from headway import protocol
 
-    _sheet(session, session.send(calls.reorder_group(group, order)))
+    _sheet(
+        session,
+        session.send(
+            protocol.groups.reorder_group,
+            id=group,
+            body=protocol.groups.GroupOrder(order=list(order)),
+        ),
+    )
 
 
 def _sheet(session: "Session", group: "Group") -> None:

@@ -30,9 +30,9 @@ def gc(session: "Session", older_than: OlderThan = "7d", dry_run: DryRun = False
 def collect(session: "Session", older_than: str, *, dry_run: bool) -> None:
     """Remove them with a bar that counts, or only count them."""
     from headway.cli.text.bar import Bar
-    from headway.client.transport import local_principal
     from headway.domain import errors
     from headway.domain.values import durations
+    from headway.operations.local import local_principal
     from headway.scheduler.manage import audit
     from headway.scheduler.upkeep import retention
 

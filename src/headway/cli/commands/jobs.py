@@ -9,9 +9,9 @@ from headway.cli.commands import housekeeping, jobs_change, jobs_output, jobs_wa
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
-    from headway.api.jobs import JobQuery
     from headway.cli.session import Session
     from headway.domain.jobs import Job
+    from headway.protocol.jobs import JobQuery
 
 app = commands()
 
@@ -35,15 +35,15 @@ def list_jobs(
     limit: options.Limit = 50,
 ) -> None:
     """List jobs, newest first; ended ones only with --all or --status."""
-    from headway.api.jobs import JobQuery
-    from headway.api.operation import Page
+    from headway import protocol
     from headway.cli import lost
     from headway.cli.text import job_text
-    from headway.client import calls
+    from headway.protocol.jobs import JobQuery
+    from headway.protocol.operation import Page
 
     shown = status or (None if everything else "active")
     query = JobQuery(status=shown, queue=queue, job_type=job_type, tag=tag)
-    found, more = session.some(calls.list_jobs(query), limit)
+    found, more = session.some(protocol.jobs.list_jobs, limit, query=query)
 
     def render() -> None:
         if found:
@@ -67,10 +67,10 @@ def _say_hidden(session: "Session", query: "JobQuery") -> None:
 
     import msgspec
 
-    from headway.client import calls
+    from headway import protocol
 
     ended = msgspec.structs.replace(query, status="ended", limit=MOST_COUNTED)
-    page = session.send(calls.list_jobs(ended))
+    page = session.send(protocol.jobs.list_jobs, query=ended)
     if page.next_cursor:
         session.screen.line(f"Hidden: more than {MOST_COUNTED} ended, use --all")
     elif page.items:
@@ -82,9 +82,9 @@ def _say_hidden(session: "Session", query: "JobQuery") -> None:
 @command(app, "show", "headway jobs show 7")
 def show(session: "Session", job: options.Job) -> None:
     """Show everything about one job."""
-    from headway.client import calls
+    from headway import protocol
 
-    _sheet(session, session.send(calls.get_job(job)))
+    _sheet(session, session.send(protocol.jobs.get_job, id=job))
 
 
 @command(
@@ -103,27 +103,27 @@ def last(
     tag: options.OnlyTag = None,
 ) -> None:
     """Show everything about the newest job, or the newest of a kind."""
-    from headway.api.jobs import JobQuery
-    from headway.client import calls
+    from headway import protocol
     from headway.domain import errors
+    from headway.protocol.jobs import JobQuery
 
     query = JobQuery(status=status, queue=queue, job_type=job_type, tag=tag, limit=1)
-    found = session.send(calls.list_jobs(query)).items
+    found = session.send(protocol.jobs.list_jobs, query=query).items
     if not found:
         chosen = status or queue or job_type or tag
         raise errors.NotFound("job", "like that" if chosen else "yet")
     if number and not session.screen.json:
         session.screen.line(str(found[0].number))
     else:
-        _sheet(session, session.send(calls.get_job(found[0].number)))
+        _sheet(session, session.send(protocol.jobs.get_job, id=found[0].number))
 
 
 def _sheet(session: "Session", job: "Job") -> None:
+    from headway import protocol
     from headway.cli.text import job_text
-    from headway.client import calls
 
     def render() -> None:
-        run = session.send(calls.get_run(job.run_id)) if job.run_id else None
+        run = session.send(protocol.runs.get_run, id=job.run_id) if job.run_id else None
         job_text.sheet(session, job, run)
 
     session.show(job, render)
@@ -132,11 +132,11 @@ def _sheet(session: "Session", job: "Job") -> None:
 @command(app, "result", "headway jobs result 7", "headway jobs result 7 | jq .title")
 def result(session: "Session", job: options.Job) -> None:
     """Show the result of an ended job as JSON; its last retry counts."""
+    from headway import protocol
     from headway.cli.text import words
-    from headway.client import calls
     from headway.domain import states
 
-    found = session.send(calls.get_result(job))
+    found = session.send(protocol.jobs.get_result, id=job)
     number = session.number(found.job_id)
     if session.screen.json:
         session.screen.value(found)
@@ -158,14 +158,14 @@ def status(
     job: options.MaybeJob = None,
 ) -> None:
     """Show the status of one job, or an overview of all."""
+    from headway import protocol
     from headway.cli.text import top_text, words
-    from headway.client import calls
 
     if job is None:
-        whole = session.send(calls.get_scheduler_status())
+        whole = session.send(protocol.queue.get_scheduler_status)
         session.show(whole, lambda: top_text.glance(session, whole))
         return
-    found = session.send(calls.get_job(job))
+    found = session.send(protocol.jobs.get_job, id=job)
     session.show(
         {
             "job_id": found.job_id,
@@ -204,12 +204,15 @@ def schedule(
     ] = 3,
 ) -> None:
     """Draw what is waiting on what."""
-    from headway.client import calls
+    from headway import protocol
     from headway.domain import errors, graph_text
 
     if format_ not in ("dag", "json"):
         raise errors.InvalidRequest("format", f"{format_!r} is neither dag nor json")
-    graph = session.send(calls.get_graph(everything=everything, job=job, max_depth=max_depth))
+    graph = session.send(
+        protocol.queue.get_graph,
+        query=protocol.queue.GraphQuery(all=everything, job=job, max_depth=max_depth),
+    )
     if format_ == "json" or session.screen.json:
         session.screen.value(graph)
     else:
@@ -222,11 +225,15 @@ def schedule(
 @command(app, "events", "headway jobs events 7")
 def events(session: "Session", job: options.Job) -> None:
     """Show a job's history, oldest first."""
-    from headway.api.operation import Page
+    from headway import protocol
     from headway.cli.text import event_text
-    from headway.client import calls
+    from headway.protocol.operation import MOST_ON_A_PAGE, Page, Paging
 
-    found = list(session.client.pages(calls.events_of_job(job)))
+    found = list(
+        session.client.pages(
+            protocol.jobs.list_events_of_job, id=job, query=Paging(limit=MOST_ON_A_PAGE)
+        )
+    )
     session.show(Page(items=found), lambda: event_text.show(session, found))
 
 

@@ -42,10 +42,11 @@ def cancel(
     reason: Reason = None,
 ) -> None:
     """Cancel jobs; a running one is asked to stop, or made to with --force."""
-    from headway.client import calls
+    from headway import protocol
 
-    ask = partial(calls.cancel_job, reason=reason, force=force)
-    _each(session, jobs, lambda job: session.send(ask(job)), partial(_say, session))
+    body = protocol.jobs.CancelBody(reason=reason, force=force)
+    ask = partial(session.send, protocol.jobs.cancel_job, body=body)
+    _each(session, jobs, lambda job: ask(id=job), partial(_say, session))
 
 
 def retry(
@@ -58,11 +59,13 @@ def retry(
 
 
 def _retry(session: "Session", job: str, force: bool) -> "RewindReport":
-    from headway.client import calls
+    from headway import protocol
     from headway.domain import errors
 
     try:
-        return session.send(calls.retry_job(job, force=force))
+        return session.send(
+            protocol.queue.retry_job, id=job, body=protocol.queue.RewindBody(force=force)
+        )
     except errors.RewindRefused as error:
         if error.succeeded is None:
             raise
@@ -86,18 +89,20 @@ def _report(session: "Session", report: "RewindReport") -> None:
 
 def approve(session: "Session", jobs: options.SomeJobs, reason: Reason = None) -> None:
     """Approve jobs, so that they may start."""
-    from headway.client import calls
+    from headway import protocol
 
-    ask = partial(calls.approve_job, reason=reason)
-    _each(session, jobs, lambda job: session.send(ask(job)), partial(_say, session))
+    body = protocol.queue.ReasonBody(reason=reason)
+    ask = partial(session.send, protocol.queue.approve_job, body=body)
+    _each(session, jobs, lambda job: ask(id=job), partial(_say, session))
 
 
 def reject(session: "Session", jobs: options.SomeJobs, reason: Reason = None) -> None:
     """Reject jobs; they end at once."""
-    from headway.client import calls
+    from headway import protocol
 
-    ask = partial(calls.reject_job, reason=reason)
-    _each(session, jobs, lambda job: session.send(ask(job)), partial(_say, session))
+    body = protocol.queue.ReasonBody(reason=reason)
+    ask = partial(session.send, protocol.queue.reject_job, body=body)
+    _each(session, jobs, lambda job: ask(id=job), partial(_say, session))
 
 
 def _each(
@@ -107,8 +112,8 @@ def _each(
     say: Callable[[Answer], None],
 ) -> None:
     """Ask for one job after the other; one that is refused does not keep the others back."""
-    from headway.api.operation import Page
     from headway.domain import errors
+    from headway.protocol.operation import Page
 
     answers: list[Answer] = []
     code = 0
@@ -150,8 +155,8 @@ def change(
     now: Annotated[bool, typer.Option("--now", help="Do not wait for its start time.")] = False,
 ) -> None:
     """Change the params, priority or start time of a job that no worker has taken."""
+    from headway import protocol
     from headway.cli import job_options, values
-    from headway.client import calls
     from headway.domain.requests.job_requests import JobPatch
 
     fields: dict[str, Any] = {}
@@ -161,7 +166,7 @@ def change(
         fields["priority"] = priority
     if at is not None or now:
         fields["scheduled_for"] = job_options.moment(at) if at is not None else None
-    changed = session.send(calls.change_job(job, JobPatch(**fields)))
+    changed = session.send(protocol.jobs.change_job, id=job, body=JobPatch(**fields))
     session.show(changed, lambda: _say(session, changed))
 
 
@@ -188,19 +193,21 @@ def move(
     ] = None,
 ) -> None:
     """Move a waiting job within its priority."""
-    from headway.client import calls
+    from headway import protocol
 
-    call = calls.move_job(job, before=before, after=after, queue_position=to)
-    moved = session.send(call)
+    body = protocol.queue.MoveBody(before=before, after=after, queue_position=to)
+    moved = session.send(protocol.queue.move_job, id=job, body=body)
     place = f", place {moved.queue_position}" if moved.queue_position else ""
     session.show(moved, lambda: session.screen.line(f"Job {moved.number} moved{place}"))
 
 
 def reorder(session: "Session", order: options.Jobs) -> None:
     """Reorder waiting jobs among the places that they have now."""
-    from headway.client import calls
+    from headway import protocol
 
-    page = session.send(calls.reorder_queue(order))
+    page = session.send(
+        protocol.queue.reorder_queue, body=protocol.queue.ReorderBody(order=list(order))
+    )
     names = ", ".join(str(job.number) for job in page.items)
     session.show(page, lambda: session.screen.line(f"New order: {names}"))
 

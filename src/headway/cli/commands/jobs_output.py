@@ -33,11 +33,11 @@ def tail(
     ] = 20,
 ) -> None:
     """Show the last lines of a job's output."""
-    from headway.client import calls
+    from headway import protocol
     from headway.domain import errors
 
     stream = "stderr" if stderr else "stdout"
-    found = session.send(calls.get_job(job))
+    found = session.send(protocol.jobs.get_job, id=job)
     if follow and found.started_at is None:
         _follow_from_the_start(session, found, stream)
     elif found.run_id is None:

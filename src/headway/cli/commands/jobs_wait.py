@@ -37,11 +37,11 @@ def wait(
     ] = None,
 ) -> None:
     """Wait until jobs and their retries have ended; 0 if all succeeded, 10 if one is blocked."""
-    from headway.api.operation import Page
     from headway.cli import job_options
     from headway.cli.text import words
     from headway.cli.text.bar import Bar
     from headway.domain.values import durations
+    from headway.protocol.operation import Page
 
     job_options.positive("--timeout", timeout)
     wanted = list(dict.fromkeys(jobs))
@@ -67,7 +67,7 @@ def _endings(
     """Each job when it has ended; when the time is over, say which have not."""
     import time
 
-    from headway.client import calls
+    from headway import protocol
     from headway.client.client import polls
     from headway.domain import errors
 
@@ -75,7 +75,7 @@ def _endings(
     for turn, wait_s in enumerate(itertools.chain(polls(timeout_s), [None])):
         for job in tuple(pending):
             try:
-                result = session.send(calls.get_result(job))
+                result = session.send(protocol.jobs.get_result, id=job)
             except errors.NotFinished as error:
                 pending[job] = error
             else:
@@ -96,13 +96,13 @@ def _endings(
 
 def _refuse_lost(session: "Session", jobs: list[str], *, first: bool) -> None:
     """Stop when the process that ran one is gone; say once when nothing is there to start them."""
+    from headway import protocol
     from headway.cli import lost
-    from headway.client import calls
     from headway.domain import errors
 
     if not session.is_local:
         return
-    found = [session.send(calls.get_job(job)) for job in jobs]
+    found = [session.send(protocol.jobs.get_job, id=job) for job in jobs]
     for job in found:
         if gone := lost.reason(session, job):
             raise errors.Unavailable(f"job {job.number} does not go on: {gone}")

@@ -23,9 +23,9 @@ Name = Annotated[
 @command(app, "list", "headway limits list")
 def list_limits(session: "Session") -> None:
     """List limits and how much of each is in use."""
-    from headway.client import calls
+    from headway import protocol
 
-    page = session.send(calls.list_limits())
+    page = session.send(protocol.limits.list_limits)
     session.show(page, lambda: _table(session, page.items))
 
 
@@ -47,18 +47,20 @@ def set_limit(
     ] = None,
 ) -> None:
     """Define or change a limit."""
-    from headway.client import calls
+    from headway import protocol
 
-    limit = session.send(calls.put_limit(name, size=size, rate=rate))
+    limit = session.send(
+        protocol.limits.put_limit, name=name, body=protocol.limits.LimitBody(size=size, rate=rate)
+    )
     session.show(limit, lambda: _table(session, [limit]))
 
 
 @command(app, "remove", "headway limits remove type:story")
 def remove(session: "Session", name: Name) -> None:
     """Remove a limit that no active job names."""
-    from headway.client import calls
+    from headway import protocol
 
-    limit = session.send(calls.delete_limit(name))
+    limit = session.send(protocol.limits.delete_limit, name=name)
     session.show(limit, lambda: session.screen.line(f"Removed limit {limit.name}"))
 
 

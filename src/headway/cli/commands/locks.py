@@ -15,10 +15,10 @@ app = commands()
 @command(app, "locks", "headway locks", "headway locks --json")
 def locks(session: "Session") -> None:
     """List locks that are held or waited for."""
+    from headway import protocol
     from headway.cli.text.screen import Column
-    from headway.client import calls
 
-    page = session.send(calls.list_locks())
+    page = session.send(protocol.limits.list_locks)
     columns = [Column("LOCK", elastic=True), Column("HELD BY", elastic=True)]
     columns += [Column("MODE"), Column("FOR"), Column("WAITING")]
 

@@ -23,17 +23,29 @@ Type = Annotated[
 @command(app, "pause", "headway pause", "headway pause --queue gpu")
 def pause(session: "Session", queue: Queue = None, job_type: Type = None) -> None:
     """Start no new jobs; running jobs continue."""
-    from headway.client import calls
+    from headway import protocol
 
-    _say(session, session.send(calls.pause_queue(queue, job_type)))
+    _say(
+        session,
+        session.send(
+            protocol.queue.pause_queue,
+            body=protocol.queue.PauseBody(queue=queue, job_type=job_type),
+        ),
+    )
 
 
 @command(app, "resume", "headway resume", "headway resume --queue gpu")
 def resume(session: "Session", queue: Queue = None, job_type: Type = None) -> None:
     """Lift one pause, or all of them."""
-    from headway.client import calls
+    from headway import protocol
 
-    _say(session, session.send(calls.resume_queue(queue, job_type)))
+    _say(
+        session,
+        session.send(
+            protocol.queue.resume_queue,
+            body=protocol.queue.PauseBody(queue=queue, job_type=job_type),
+        ),
+    )
 
 
 def _say(session: "Session", status: "QueueStatus") -> None:

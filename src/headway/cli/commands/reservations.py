@@ -18,11 +18,11 @@ app = commands()
 @command(app, "list", "headway reservations list")
 def list_reservations(session: "Session", limit: options.Limit = 20) -> None:
     """List reservations of the next slot, newest first."""
-    from headway.api.operation import Page
+    from headway import protocol
     from headway.cli.text.screen import Column
-    from headway.client import calls
+    from headway.protocol.operation import Page
 
-    found, more = session.some(calls.list_reservations(), limit)
+    found, more = session.some(protocol.reservations.list_reservations, limit)
     columns = [Column("RESERVATION"), Column("STATE"), Column("AGE"), Column("ENDS")]
     columns.append(Column("BY", elastic=True))
 
@@ -59,10 +59,13 @@ def create(
     ],
 ) -> None:
     """Reserve the next slot: no new job starts until it is released, or for 10 minutes."""
+    from headway import protocol
     from headway.cli.text import words
-    from headway.client import calls
 
-    made = session.send(calls.create_reservation(reserved_by))
+    made = session.send(
+        protocol.reservations.create_reservation,
+        body=protocol.reservations.ReservationRequest(reserved_by=reserved_by),
+    )
 
     def render() -> None:
         session.screen.line(made.reservation_id)
@@ -82,8 +85,8 @@ def release(
     ],
 ) -> None:
     """Release the slot; jobs start again."""
-    from headway.client import calls
+    from headway import protocol
 
-    gone = session.send(calls.release_reservation(reservation))
+    gone = session.send(protocol.reservations.release_reservation, id=reservation)
     state = gone.state.lower()
     session.show(gone, lambda: session.screen.line(f"Reservation of {gone.reserved_by}: {state}"))

@@ -67,8 +67,9 @@ def run(
 
 
 def _submit(session: "Session", argv: list[str], chosen: dict[str, Any], *, hand_on: bool) -> "Job":
+    from headway import protocol
     from headway.cli import piped
-    from headway.client import calls, options
+    from headway.client import options
     from headway.domain.secrets import SECRET_ENV
 
     params: dict[str, Any] = {"argv": argv}
@@ -80,7 +81,7 @@ def _submit(session: "Session", argv: list[str], chosen: dict[str, Any], *, hand
         if hand_on:
             params[SECRET_ENV] = _environment(session)
     request = options.request("command", params, {**chosen, "retries": 0})  # type: ignore[typeddict-item]
-    return session.send(calls.submit(request))
+    return session.send(protocol.jobs.create_job, body=request)
 
 
 def _environment(session: "Session") -> dict[str, str]:
@@ -106,7 +107,7 @@ def _worker(session: "Session", number: int) -> Iterator[None]:
     import dataclasses
 
     from headway import worker_wiring
-    from headway.client.transport import LocalTransport as ClientTransport
+    from headway.operations.local import LocalTransport as ClientTransport
     from headway.scheduler.upkeep import recovery
     from headway.scheduler.upkeep.timekeeper import Timekeeper
     from headway.worker.loop import Worker
@@ -158,8 +159,8 @@ def _signals() -> Iterator[None]:
 
 
 def _follow(session: "Session", job: "Job") -> "Job":
+    from headway import protocol
     from headway.cli.follow import Follower
-    from headway.client import calls
     from headway.domain import errors
 
     follower = Follower(session)
@@ -168,7 +169,11 @@ def _follow(session: "Session", job: "Job") -> "Job":
     except (KeyboardInterrupt, typer.Exit):
         session.screen.note(f"cancelling job {job.number}")
         with suppress(errors.Conflict):
-            session.send(calls.cancel_job(job.number, reason="interrupted", force=True))
+            session.send(
+                protocol.jobs.cancel_job,
+                id=job.number,
+                body=protocol.jobs.CancelBody(reason="interrupted", force=True),
+            )
         follower.follow(job.number)
         raise
 

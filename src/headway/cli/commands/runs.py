@@ -32,12 +32,14 @@ def list_runs(
     limit: options.Limit = 20,
 ) -> None:
     """List executions, newest first."""
-    from headway.api.operation import Page
-    from headway.api.runs import RunQuery
+    from headway import protocol
     from headway.cli.text.screen import Column
-    from headway.client import calls
+    from headway.protocol.operation import Page
+    from headway.protocol.runs import RunQuery
 
-    found, more = session.some(calls.list_runs(RunQuery(status=status, job_id=job)), limit)
+    found, more = session.some(
+        protocol.runs.list_runs, limit, query=RunQuery(status=status, job_id=job)
+    )
     columns = [Column(title) for title in ("RUN", "JOB", "STATUS", "STARTED", "TOOK")]
     session.show(
         Page(items=found, next_cursor=more),
@@ -64,10 +66,10 @@ def _row(session: "Session", run: "Run") -> "list[Cell]":
 @command(app, "show", "headway runs show RUN")
 def show(session: "Session", run: RunId) -> None:
     """Show everything about one execution."""
+    from headway import protocol
     from headway.cli.text import job_text, words
-    from headway.client import calls
 
-    found = session.send(calls.get_run(run))
+    found = session.send(protocol.runs.get_run, id=run)
     session.show(
         found,
         lambda: session.screen.facts(
@@ -99,9 +101,11 @@ def retry(
     ] = None,
 ) -> None:
     """Retry a failed run as a new job with the same params."""
-    from headway.client import calls
+    from headway import protocol
 
-    job = session.send(calls.retry_run(run, priority))
+    job = session.send(
+        protocol.runs.retry_run, id=run, body=protocol.runs.RetryBody(priority=priority)
+    )
     session.show(job, lambda: session.screen.line(f"Created job {job.number}"))
 
 
@@ -120,9 +124,9 @@ def logs(
     ] = None,
 ) -> None:
     """Show the output of one execution."""
+    from headway import protocol
     from headway.cli.commands.jobs_output import copy_log
-    from headway.client import calls
 
-    found = session.send(calls.get_run(run))
+    found = session.send(protocol.runs.get_run, id=run)
     stream = "stderr" if stderr else "stdout"
     copy_log(session, found.run_id, stream, follow=follow, lines=lines)

@@ -60,15 +60,15 @@ Overlap = Annotated[
 @command(app, "list", "headway schedules list")
 def list_schedules(session: "Session", limit: options.Limit = 50) -> None:
     """List schedules, newest first."""
-    from headway.api.operation import Page
+    from headway import protocol
     from headway.cli.text import schedule_text
-    from headway.cli.text.screen import Column
-    from headway.client import calls
+    from headway.cli.text.screen import Cell, Column
+    from headway.protocol.operation import Page
 
-    found, more = session.some(calls.list_schedules(), limit)
+    found, more = session.some(protocol.schedules.list_schedules, limit)
     archived = schedule_text.archived_templates(session) if found else set()
     columns = [Column("NAME", elastic=True), Column("WHEN", elastic=True), Column("STATE")]
-    rows = [
+    rows: list[list[Cell]] = [
         [
             one.name or one.schedule_id,
             _when(one),
@@ -86,9 +86,9 @@ def list_schedules(session: "Session", limit: options.Limit = 50) -> None:
 @command(app, "show", "headway schedules show nightly")
 def show(session: "Session", schedule: Name) -> None:
     """Show everything about one schedule."""
-    from headway.client import calls
+    from headway import protocol
 
-    _sheet(session, session.send(calls.get_schedule(schedule)))
+    _sheet(session, session.send(protocol.schedules.get_schedule, id=schedule))
 
 
 @command(
@@ -123,7 +123,7 @@ def create(
     disabled: Annotated[bool, typer.Option("--disabled", help="Create it disabled.")] = False,
 ) -> None:
     """Create a schedule from a template and one of --cron, --every and --at."""
-    from headway.client import calls
+    from headway import protocol
     from headway.domain.requests.schedule_requests import ScheduleRequest
 
     fields = _fields(
@@ -131,7 +131,7 @@ def create(
     )
     fields |= {"template": template, "name": name, "enabled": not disabled}
     request: ScheduleRequest = _read(fields, ScheduleRequest)
-    _sheet(session, session.send(calls.create_schedule(request)))
+    _sheet(session, session.send(protocol.schedules.create_schedule, body=request))
 
 
 @command(
@@ -164,14 +164,14 @@ def edit(
     overlap: Overlap = None,
 ) -> None:
     """Change a schedule; existing jobs stay as they are."""
-    from headway.client import calls
+    from headway import protocol
     from headway.domain.requests.schedule_requests import SchedulePatch
 
     fields = _fields(
         pairs, params, cron, every, at, timezone, priority, catchup, catchup_limit, overlap
     )
     patch: SchedulePatch = _read(fields | {"name": name, "template": template}, SchedulePatch)
-    _sheet(session, session.send(calls.change_schedule(schedule, patch)))
+    _sheet(session, session.send(protocol.schedules.change_schedule, id=schedule, body=patch))
 
 
 def _fields(
@@ -206,10 +206,10 @@ def _fields(
 def _read(fields: dict[str, Any], kind: Any) -> Any:
     import msgspec
 
-    from headway.api import table
+    from headway.protocol import bodies
 
     given = {name: value for name, value in fields.items() if value is not None}
-    return table.decode(msgspec.json.encode(given), kind)
+    return bodies.decode(msgspec.json.encode(given), kind)
 
 
 @command(app, "enable", "headway schedules enable nightly")
@@ -225,18 +225,23 @@ def disable(session: "Session", schedule: Name) -> None:
 
 
 def _switch(session: "Session", schedule: str, enabled: bool) -> None:
-    from headway.client import calls
+    from headway import protocol
     from headway.domain.requests.schedule_requests import SchedulePatch
 
-    _sheet(session, session.send(calls.change_schedule(schedule, SchedulePatch(enabled=enabled))))
+    _sheet(
+        session,
+        session.send(
+            protocol.schedules.change_schedule, id=schedule, body=SchedulePatch(enabled=enabled)
+        ),
+    )
 
 
 @command(app, "delete", "headway schedules delete nightly")
 def delete(session: "Session", schedule: Name) -> None:
     """Delete a schedule; its jobs stay."""
-    from headway.client import calls
+    from headway import protocol
 
-    gone = session.send(calls.remove_schedule(schedule))
+    gone = session.send(protocol.schedules.remove_schedule, id=schedule)
     name = gone.name or gone.schedule_id
     session.show(gone, lambda: session.screen.line(f"Deleted schedule {name}"))
 
@@ -244,9 +249,9 @@ def delete(session: "Session", schedule: Name) -> None:
 @command(app, "trigger", "headway schedules trigger nightly")
 def trigger(session: "Session", schedule: Name) -> None:
     """Create a job from the schedule now."""
-    from headway.client import calls
+    from headway import protocol
 
-    job = session.send(calls.trigger_schedule(schedule))
+    job = session.send(protocol.schedules.trigger_schedule, id=schedule)
     session.show(job, lambda: session.screen.line(f"Created job {job.number}"))
 
 
@@ -257,10 +262,14 @@ def next_fires(
     count: Annotated[int, typer.Option("-n", "--count", min=1, max=100, help="How many.")] = 10,
 ) -> None:
     """Show the next fires, with local times and weekdays."""
+    from headway import protocol
     from headway.cli.text.screen import Column
-    from headway.client import calls
 
-    page = session.send(calls.preview_schedule(schedule, count))
+    page = session.send(
+        protocol.schedules.preview_schedule,
+        id=schedule,
+        query=protocol.schedules.PreviewQuery(n=count),
+    )
     rows = [
         [f"{one.at:%Y-%m-%d %H:%M:%S}Z", f"{one.local:%Y-%m-%d %H:%M %z}", one.weekday]
         for one in page.items
@@ -280,12 +289,12 @@ def _when(schedule: "Schedule") -> str:
 
 
 def _sheet(session: "Session", schedule: "Schedule") -> None:
+    from headway import protocol
     from headway.cli.text import schedule_text, words
-    from headway.client import calls
     from headway.domain.templates import TemplateStatus
 
     def render() -> None:
-        template = session.send(calls.get_template(schedule.template_id))
+        template = session.send(protocol.templates.get_template, id=schedule.template_id)
         archived = {template.template_id} if template.status is TemplateStatus.ARCHIVED else set()
         session.screen.facts(
             [

@@ -10,9 +10,9 @@ from headway.cli import job_options as given
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
-    from headway.api.jobs import Batch
     from headway.cli.session import Session
     from headway.domain.jobs import Job
+    from headway.protocol.jobs import Batch
 
 app = commands()
 
@@ -140,7 +140,8 @@ def _submit_one(
 ) -> None:
     import msgspec
 
-    from headway.client import calls, options
+    from headway import protocol
+    from headway.client import options
     from headway.domain import errors
     from headway.domain.requests.job_requests import JobRequest
 
@@ -152,7 +153,7 @@ def _submit_one(
         raise errors.InvalidRequest("", str(error)) from None
     assert isinstance(request, JobRequest)
     try:
-        job = session.send(calls.submit(request))
+        job = session.send(protocol.jobs.create_job, body=request)
     except errors.InvalidParams as error:
         if error.expects == "str":
             error.detail += _hint(params, error.fields)
@@ -185,11 +186,11 @@ def _say(session: "Session", job: "Job") -> None:
 
 def _say_if_stuck(session: "Session", job: "Job") -> None:
     """A job that nothing could start; without a server, a missing worker is what is expected."""
-    from headway.client import calls
+    from headway import protocol
     from headway.domain.answers import GateState
     from headway.domain.gates import Gate
 
-    why = session.send(calls.why(job.number))
+    why = session.send(protocol.jobs.why, id=job.number)
     closed = {row.gate for row in why.gates if row.state is GateState.CLOSED}
     if why.startable or not closed:
         return
@@ -219,8 +220,8 @@ def _read_words(
 
 
 def _submit_file(session: "Session", file: str, *, alone: bool) -> None:
+    from headway import protocol
     from headway.cli.text.bar import Bar
-    from headway.client import calls
     from headway.domain import errors
 
     if not alone:
@@ -231,7 +232,7 @@ def _submit_file(session: "Session", file: str, *, alone: bool) -> None:
         bar.draw(0.0, f"reading {file}")
         batch = read_file(file)
         bar.draw(0.5, f"{len(batch.jobs)} jobs, all or nothing")
-        answer = session.send(calls.submit_batch(batch.jobs))
+        answer = session.send(protocol.jobs.create_jobs, body=protocol.jobs.Batch(jobs=batch.jobs))
         bar.draw(1.0)
 
     def render() -> None:
@@ -245,9 +246,9 @@ def _submit_file(session: "Session", file: str, *, alone: bool) -> None:
 
 def read_file(file: str) -> "Batch":
     """The jobs of a TOML or JSON file."""
-    from headway.api import table
-    from headway.api.jobs import Batch
     from headway.cli import files
+    from headway.protocol import bodies
+    from headway.protocol.jobs import Batch
 
-    batch: Batch = table.decode(files.as_json(Path(file)), Batch)
+    batch: Batch = bodies.decode(files.as_json(Path(file)), Batch)
     return batch

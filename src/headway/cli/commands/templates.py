@@ -59,17 +59,17 @@ def list_templates(
     limit: options.Limit = 50,
 ) -> None:
     """List templates, newest first."""
-    from headway.api.operation import Page
-    from headway.api.templates import TemplateQuery
+    from headway import protocol
     from headway.cli.text import words
-    from headway.cli.text.screen import Column
-    from headway.client import calls
+    from headway.cli.text.screen import Cell, Column
+    from headway.protocol.operation import Page
+    from headway.protocol.templates import TemplateQuery
 
     query = TemplateQuery(status=None if everything else "ACTIVE")
-    found, more = session.some(calls.list_templates(query), limit)
+    found, more = session.some(protocol.templates.list_templates, limit, query=query)
     columns = [Column("NAME", elastic=True), Column("TYPE", elastic=True), Column("STATUS")]
     columns += [Column("PARAMS", elastic=True), Column("DESCRIPTION", elastic=True)]
-    rows = [
+    rows: list[list[Cell]] = [
         [
             one.name,
             one.job_type,
@@ -85,9 +85,9 @@ def list_templates(
 @command(app, "show", "headway templates show nightly")
 def show(session: "Session", template: Name) -> None:
     """Show everything about one template."""
-    from headway.client import calls
+    from headway import protocol
 
-    _sheet(session, session.send(calls.get_template(template)))
+    _sheet(session, session.send(protocol.templates.get_template, id=template))
 
 
 @command(
@@ -114,13 +114,13 @@ def create(
     file: File = None,
 ) -> None:
     """Create a template; its name must be unused."""
-    from headway.client import calls
+    from headway import protocol
     from headway.domain.requests.template_requests import TemplateRequest
 
     fields = _fields(pairs, params, description, priority, queue, timeout, retries)
     fields.update({k: v for k, v in (("name", name), ("job_type", job_type)) if v is not None})
     request = _read(file, fields, TemplateRequest)
-    _sheet(session, session.send(calls.create_template(request)))
+    _sheet(session, session.send(protocol.templates.create_template, body=request))
 
 
 @command(
@@ -143,28 +143,28 @@ def edit(
     file: File = None,
 ) -> None:
     """Change a template; existing jobs stay as they are."""
-    from headway.client import calls
+    from headway import protocol
     from headway.domain.requests.template_requests import TemplatePatch
 
     fields = _fields(pairs, params, description, priority, queue, timeout, retries)
     if name is not None:
         fields["name"] = name
     patch = _read(file, fields, TemplatePatch)
-    _sheet(session, session.send(calls.change_template(template, patch)))
+    _sheet(session, session.send(protocol.templates.change_template, id=template, body=patch))
 
 
 @command(app, "archive", "headway templates archive nightly")
 def archive(session: "Session", template: Name) -> None:
     """Archive a template: it stays readable but creates no more jobs."""
-    from headway.api.schedules import ScheduleQuery
-    from headway.client import calls
+    from headway import protocol
+    from headway.protocol.schedules import ScheduleQuery
 
-    gone = session.send(calls.archive_template(template))
+    gone = session.send(protocol.templates.archive_template, id=template)
 
     def render() -> None:
         session.screen.line(f"Archived template {gone.name}")
         query = ScheduleQuery(template_id=gone.template_id)
-        for one in session.client.pages(calls.list_schedules(query)):
+        for one in session.client.pages(protocol.schedules.list_schedules, query=query):
             if one.enabled:
                 name = one.name or one.schedule_id
                 session.screen.note(
@@ -203,11 +203,11 @@ def _read(file: Path | None, fields: dict[str, Any], kind: Any) -> Any:
     """The file's fields, with those of the command line over them."""
     import msgspec
 
-    from headway.api import table
     from headway.cli import files
+    from headway.protocol import bodies
 
-    base = table.decode(files.as_json(file), dict[str, Any]) if file is not None else {}
-    return table.decode(msgspec.json.encode({**base, **fields}), kind)
+    base = bodies.decode(files.as_json(file), dict[str, Any]) if file is not None else {}
+    return bodies.decode(msgspec.json.encode({**base, **fields}), kind)
 
 
 def _sheet(session: "Session", template: "Template") -> None:

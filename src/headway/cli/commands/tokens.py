@@ -19,12 +19,12 @@ app = commands()
 @command(app, "list", "headway tokens list")
 def list_tokens(session: "Session", limit: options.Limit = 50) -> None:
     """List tokens, newest first, including revoked ones."""
-    from headway.api.operation import Page
+    from headway import protocol
     from headway.cli.text import words
     from headway.cli.text.screen import Column
-    from headway.client import calls
+    from headway.protocol.operation import Page
 
-    found, more = session.some(calls.list_tokens(), limit)
+    found, more = session.some(protocol.tokens.list_tokens, limit)
     columns = [
         Column("TOKEN"),
         Column("NAME", elastic=True),
@@ -81,7 +81,7 @@ def create(
     ] = None,
 ) -> None:
     """Create a token; it is shown only once."""
-    from headway.client import calls
+    from headway import protocol
     from headway.domain import errors
     from headway.domain.tokens import Role
     from headway.domain.values import durations
@@ -89,7 +89,10 @@ def create(
     if role not in list(Role):
         raise errors.InvalidRequest("role", f"{role!r} is not one of {', '.join(Role)}")
     lasts_s = None if expires is None else durations.parse(expires)
-    token = session.send(calls.create_token(name, Role(role), lasts_s))
+    token = session.send(
+        protocol.tokens.create_token,
+        body=protocol.tokens.TokenRequest(name=name, role=Role(role), expires_in_s=lasts_s),
+    )
 
     def render() -> None:
         session.screen.line(str(token.token))
@@ -106,7 +109,7 @@ def rotate(session: "Session") -> None:
     import msgspec
 
     from headway import admin_token
-    from headway.client.transport import local_principal
+    from headway.operations.local import local_principal
 
     scheduler = session.open_scheduler()
     made = admin_token.rotate(session.settings.data_dir, scheduler, local_principal())
@@ -123,7 +126,7 @@ def revoke(
     token_id: Annotated[str, typer.Argument(metavar="TOKEN", help="Token id.", show_default=False)],
 ) -> None:
     """Revoke a token; it stops working."""
-    from headway.client import calls
+    from headway import protocol
 
-    revoked = session.send(calls.revoke_token(token_id))
+    revoked = session.send(protocol.tokens.revoke_token, id=token_id)
     session.show(revoked, lambda: session.screen.line(f"Revoked token {revoked.name}"))

@@ -33,11 +33,11 @@ def top(
     ] = 1.0,
 ) -> None:
     """Show running and waiting jobs, updated live; q quits."""
+    from headway import protocol
     from headway.cli.text import top_text
-    from headway.client import calls
 
     if session.screen.json:
-        session.screen.value(session.send(calls.get_scheduler_status()))
+        session.screen.value(session.send(protocol.queue.get_scheduler_status))
     elif once or not session.screen.is_terminal:
         for line in top_text.screenful(session, None):
             session.screen.line(line)

@@ -27,11 +27,11 @@ DeliveryId = Annotated[
 @command(app, "list", "headway webhooks list")
 def list_webhooks(session: "Session", limit: options.Limit = 50) -> None:
     """List endpoints, newest first."""
-    from headway.api.operation import Page
+    from headway import protocol
     from headway.cli.text.screen import Column
-    from headway.client import calls
+    from headway.protocol.operation import Page
 
-    found, more = session.some(calls.list_webhooks(), limit)
+    found, more = session.some(protocol.webhooks.list_webhooks, limit)
     columns = [Column("WEBHOOK"), Column("URL", elastic=True), Column("EVENTS", elastic=True)]
     session.show(
         Page(items=found, next_cursor=more),
@@ -57,9 +57,12 @@ def add(
     ] = None,
 ) -> None:
     """Register an endpoint; its secret is shown only once."""
-    from headway.client import calls
+    from headway import protocol
 
-    webhook = session.send(calls.create_webhook(endpoint, event))
+    webhook = session.send(
+        protocol.webhooks.create_webhook,
+        body=protocol.webhooks.WebhookRequest(url=endpoint, events=event),
+    )
     session.show(
         webhook,
         lambda: session.screen.facts(
@@ -76,9 +79,9 @@ def add(
 @command(app, "remove", "headway webhooks remove WEBHOOK")
 def remove(session: "Session", webhook: WebhookId) -> None:
     """Remove an endpoint; its pending messages fail."""
-    from headway.client import calls
+    from headway import protocol
 
-    gone = session.send(calls.remove_webhook(webhook))
+    gone = session.send(protocol.webhooks.remove_webhook, id=webhook)
     session.show(gone, lambda: session.screen.line(f"Removed {gone.url}"))
 
 
@@ -97,13 +100,13 @@ def deliveries(
     limit: options.Limit = 20,
 ) -> None:
     """List messages to endpoints, newest first."""
-    from headway.api.operation import Page
-    from headway.api.webhooks import DeliveryQuery
-    from headway.client import calls
+    from headway import protocol
+    from headway.protocol.operation import Page
+    from headway.protocol.webhooks import DeliveryQuery
 
-    job_id = session.send(calls.get_job(job)).job_id if job else None
+    job_id = session.send(protocol.jobs.get_job, id=job).job_id if job else None
     query = DeliveryQuery(status=status, job_id=job_id)
-    found, more = session.some(calls.list_deliveries(query), limit)
+    found, more = session.some(protocol.webhooks.list_deliveries, limit, query=query)
     session.show(Page(items=found, next_cursor=more), lambda: _table(session, found))
 
 
@@ -146,16 +149,16 @@ def _row(session: "Session", one: "Delivery") -> "list[Cell]":
 @command(app, "redeliver", "headway webhooks redeliver DELIVERY")
 def redeliver(session: "Session", delivery: DeliveryId) -> None:
     """Send a message again."""
-    from headway.client import calls
+    from headway import protocol
 
-    sent = session.send(calls.redeliver(delivery))
+    sent = session.send(protocol.webhooks.redeliver, id=delivery)
     session.show(sent, lambda: session.screen.line(f"Sending {sent.event} to {sent.url} again"))
 
 
 @command(app, "secret", "headway webhooks secret")
 def secret(session: "Session") -> None:
     """Show the secret that signs messages to a job's own URL."""
-    from headway.client import calls
+    from headway import protocol
 
-    found = session.send(calls.get_webhook_secret())
+    found = session.send(protocol.webhooks.get_webhook_secret)
     session.show(found, lambda: session.screen.line(found.secret))

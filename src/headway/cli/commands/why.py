@@ -14,11 +14,13 @@ app = commands()
 @command(app, "why", "headway why 7", "headway why 7 --json")
 def why(session: "Session", job: options.Job) -> None:
     """Explain why a job is not running."""
+    from headway import protocol
     from headway.cli.text import why_text
-    from headway.client import calls
 
-    answer = session.send(calls.why(job))
+    answer = session.send(protocol.jobs.why, id=job)
     session.show(
         answer,
-        lambda: why_text.show(session, session.send(calls.get_job(answer.number)), answer),
+        lambda: why_text.show(
+            session, session.send(protocol.jobs.get_job, id=answer.number), answer
+        ),
     )

@@ -18,11 +18,11 @@ app = commands()
 @command(app, "list", "headway workers list")
 def list_workers(session: "Session") -> None:
     """List known workers and the jobs that they hold."""
+    from headway import protocol
     from headway.cli import lost
     from headway.cli.text.screen import Column
-    from headway.client import calls
 
-    page = session.send(calls.list_workers())
+    page = session.send(protocol.work.list_workers)
 
     def render() -> None:
         if not page.items:
@@ -55,9 +55,10 @@ def drain(
     undo: Annotated[bool, typer.Option("--undo", help="Let it take jobs again.")] = False,
 ) -> None:
     """Let a worker finish the jobs it holds and take no more; `headway worker` then exits."""
-    from headway.client import calls
+    from headway import protocol
+    from headway.protocol.work_shapes import DrainBody
 
-    worker = session.send(calls.drain_worker(name, drained=not undo))
+    worker = session.send(protocol.work.drain_worker, id=name, body=DrainBody(drained=not undo))
 
     def render() -> None:
         held = ", ".join(session.number(one) for one in worker.holds)

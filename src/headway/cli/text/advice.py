@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from headway import protocol
 from headway.cli import lost
 from headway.cli.session import Session
 from headway.cli.text import aftermath, words
-from headway.client import calls
 from headway.domain import states
 from headway.domain.answers import GateRow, GateState, Why
 from headway.domain.gates import Blocker, Gate
@@ -137,7 +137,7 @@ def _began(session: Session, job_id: str, status: states.JobStatus) -> list[Step
         return [Step(sentence, f"{again} --force")]
     if status in states.RETRYABLE:
         began = f"The root cause is job {number}, which failed"
-        job = aftermath.last_link(session, session.send(calls.get_job(job_id)))
+        job = aftermath.last_link(session, session.send(protocol.jobs.get_job, id=job_id))
         said = f"{began}: {job.error}" if job.error else began
         told = _to_read(session, job, said) or [Step(f"{said}.")]
         return [*told, Step("Once that is fixed", again)]
@@ -156,7 +156,7 @@ def _earlier(session: Session, job: Job, row: GateRow) -> list[Step]:
     number = session.number(cause.id)
     if cause.status == states.RUNNING:
         return [_watch(f"It waits for job {number}, which is running", number)]
-    gate = closed(session.send(calls.why(cause.id)))
+    gate = closed(session.send(protocol.jobs.why, id=cause.id))
     if gate is None or _cause(gate):
         status = (cause.status or "").lower()
         return [
@@ -164,7 +164,7 @@ def _earlier(session: Session, job: Job, row: GateRow) -> list[Step]:
                 f"Ultimately, it waits for job {number}, which is {status}", f"headway why {number}"
             )
         ]
-    other = session.send(calls.get_job(cause.id))
+    other = session.send(protocol.jobs.get_job, id=cause.id)
     begin = Step(f"Ultimately, it waits for job {number}.")
     return [begin, *_STEPS[gate.gate](session, other, gate)]
 

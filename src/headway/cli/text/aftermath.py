@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 
+from headway import protocol
 from headway.cli.session import Session
 from headway.cli.text import words
-from headway.client import calls
 from headway.domain import states
 from headway.domain.jobs import Job, RetryState
 
@@ -39,7 +39,7 @@ def retry(session: Session, job: Job) -> str | None:
 def last_link(session: Session, job: Job) -> Job:
     """The job that tries it again, or tries that one again in its turn."""
     while job.retried_by is not None:
-        job = session.send(calls.get_job(job.retried_by))
+        job = session.send(protocol.jobs.get_job, id=job.retried_by)
     return job
 
 

@@ -5,10 +5,10 @@ from contextlib import suppress
 
 import msgspec
 
+from headway import protocol
 from headway.cli.session import Session
 from headway.cli.text import words
 from headway.cli.text.screen import Cell, Column, Styled
-from headway.client import calls
 from headway.domain import errors, states
 from headway.domain.jobs import COMMAND, DEFAULT_QUEUE, Job, Lock
 from headway.domain.runs import Run
@@ -51,7 +51,7 @@ def _with_argv(session: Session, job: Job) -> Job:
     if job.omitted["params"] > LARGEST_ENVIRONMENT:
         return job
     with suppress(errors.NotFound):
-        return session.send(calls.get_job(job.number))
+        return session.send(protocol.jobs.get_job, id=job.number)
     return job
 
 

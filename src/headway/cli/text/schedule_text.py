@@ -1,17 +1,20 @@
 """How a schedule stands: on, off, or on with a template that makes no more jobs."""
 
-from headway.api.templates import TemplateQuery
+from headway import protocol
 from headway.cli.session import Session
 from headway.cli.text import words
 from headway.cli.text.screen import Styled
-from headway.client import calls
 from headway.domain.schedules import Schedule
+from headway.protocol.templates import TemplateQuery
 
 
 def archived_templates(session: Session) -> set[str]:
     """The ids of the templates that make no more jobs."""
     query = TemplateQuery(status="ARCHIVED", limit=200)
-    return {one.template_id for one in session.client.pages(calls.list_templates(query))}
+    return {
+        one.template_id
+        for one in session.client.pages(protocol.templates.list_templates, query=query)
+    }
 
 
 def without_effect(session: Session) -> list[str]:
@@ -19,7 +22,7 @@ def without_effect(session: Session) -> list[str]:
     archived = archived_templates(session)
     if not archived:
         return []
-    found = session.client.pages(calls.list_schedules())
+    found = session.client.pages(protocol.schedules.list_schedules)
     return [one.name or one.schedule_id for one in found if _is_idle(one, archived)]
 
 

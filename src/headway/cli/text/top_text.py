@@ -1,12 +1,12 @@
 """The whole at a glance."""
 
-from headway.api.operation import Paging
+from headway import protocol
 from headway.cli import lost
 from headway.cli.session import Session
 from headway.cli.text import job_text, words
 from headway.cli.text.screen import Cell, Column
-from headway.client import calls
 from headway.domain.answers import CurrentJob, LimitView, SchedulerStatus
+from headway.protocol.operation import Paging
 
 MOST_SHOWN = 200
 
@@ -44,12 +44,12 @@ def _lost(session: Session, status: SchedulerStatus) -> list[str]:
 
 def screenful(session: Session, height: int | None) -> list[str]:
     """Everything that fits on one screen."""
-    status = session.send(calls.get_scheduler_status())
+    status = session.send(protocol.queue.get_scheduler_status)
     lines = [*head(status), *_lost(session, status), *_pauses(session), *_limits(session)]
     if status.current_jobs:
         lines += ["", *_running(session, status.current_jobs)]
     room = MOST_SHOWN if height is None else max(1, min(MOST_SHOWN, height - len(lines) - 4))
-    page = session.send(calls.list_queue(Paging(limit=room)))
+    page = session.send(protocol.queue.list_queue, query=Paging(limit=room))
     if page.items:
         lines += ["", *session.screen.table_lines(*job_text.table(session, page.items))]
     if page.next_cursor:
@@ -58,7 +58,7 @@ def screenful(session: Session, height: int | None) -> list[str]:
 
 
 def _pauses(session: Session) -> list[str]:
-    paused = session.send(calls.get_queue_status()).paused
+    paused = session.send(protocol.queue.get_queue_status).paused
     names = [
         f"queue {one.queue}" if one.queue else f"type {one.job_type}" if one.job_type else "all"
         for one in paused
@@ -67,7 +67,9 @@ def _pauses(session: Session) -> list[str]:
 
 
 def _limits(session: Session) -> list[str]:
-    used = [one for one in session.send(calls.list_limits()).items if one.used or one.started]
+    used = [
+        one for one in session.send(protocol.limits.list_limits).items if one.used or one.started
+    ]
     return ["Limits: " + ", ".join(_limit(one) for one in used)] if used else []
 
 
@@ -80,7 +82,7 @@ def _limit(one: LimitView) -> str:
 def _running(session: Session, current: tuple[CurrentJob, ...]) -> list[str]:
     rows: list[list[Cell]] = []
     for one in current:
-        job = session.send(calls.get_job(one.number))
+        job = session.send(protocol.jobs.get_job, id=one.number)
         rows.append(
             [
                 str(one.number),

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from headway import protocol
 from headway.cli.session import Session
 from headway.cli.text import advice, aftermath, words
 from headway.cli.text.screen import Cell, Styled, clean
-from headway.client import calls
 from headway.domain import states
 from headway.domain.answers import GateRow, GateState, Why
 from headway.domain.gates import Blocker, Gate
@@ -79,7 +79,7 @@ def _blockers(
         yield (indent, *_blocker(session, one))
         if one.kind == "job" and one.id not in seen and not ends_here and _waits(one):
             seen.add(one.id)
-            row = advice.closed(session.send(calls.why(one.id)))
+            row = advice.closed(session.send(protocol.jobs.why, id=one.id))
             if row is not None:
                 yield from _blockers(session, row.blockers, seen, depth + 1)
     if len(blockers) > MOST_BLOCKERS:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from headway.domain.gates import limits as limits_gate
 from headway.domain.limits import Room
-from headway.scheduler.admit.lane_gates import NOBODY, LaneGates
+from headway.scheduler.admit import lane_gates
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, limits, records
 from headway.storage.records import Head
@@ -47,8 +47,10 @@ def note_openings(scheduler: Scheduler, tx: Transaction) -> None:
 def _kinds(scheduler: Scheduler, tx: Transaction, rows: Sequence[Row]) -> dict[int, str]:
     if not rows:
         return {}
-    gates = LaneGates(scheduler, tx)
-    closed = {row["lane_id"]: gates.first_closed(records.lane(row), NOBODY) for row in rows}
+    gates = lane_gates.LaneGates(scheduler, tx)
+    closed = {
+        row["lane_id"]: gates.first_closed(records.lane(row), lane_gates.NOBODY) for row in rows
+    }
     return {lane_id: one.kind for lane_id, one in closed.items() if one is not None}
 
 

@@ -10,12 +10,11 @@ from collections.abc import Collection
 import msgspec
 
 from headway.domain import errors
+from headway.protocol.work_shapes import HeartbeatItem, Started
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.claim import dispatch, start
 from headway.scheduler.claim.dispatch import ClaimRequest
-from headway.scheduler.claim.start import Started
 from headway.scheduler.lease import expire, leases
-from headway.scheduler.lease.leases import Beat
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
 from headway.storage.transaction import READY, Transaction
@@ -83,7 +82,7 @@ def _hand_again(
         for row in rows
         if row["lease_id"] not in holds and row["job_id"] not in holds
     ]
-    beats = [Beat(lease_id=lease_id) for lease_id in unknown[: request.max_jobs]]
+    beats = [HeartbeatItem(lease_id=lease_id) for lease_id in unknown[: request.max_jobs]]
     answers = leases.heartbeat(scheduler, tx, request.worker_id, beats) if beats else []
     live = {one.lease_id for one in answers if one.expires_at and one.expires_at > tx.now}
     numbers = [row["job_number"] for row in rows if row["lease_id"] in live]

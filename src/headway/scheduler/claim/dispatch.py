@@ -10,18 +10,19 @@ from contextlib import nullcontext
 
 from headway.domain.gates import pause
 from headway.domain.jobs import COMMAND, Lane
+from headway.protocol.work_shapes import Started
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.claim import duplicates, limit_waits, start
-from headway.scheduler.claim.pick import MOST_PER_CLAIM, Candidate, ClaimRequest, Picker
+from headway.scheduler.claim.pick import Candidate, ClaimRequest, Picker
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import holds, limits, records, reservations, workers
 from headway.storage.transaction import Row, Transaction
 
-__all__ = ["MOST_PER_CLAIM", "ClaimRequest", "claim"]
+__all__ = ["ClaimRequest", "claim"]
 
 
-def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[start.Started]:
+def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[Started]:
     """Jobs for a worker, started or claimed, in one transaction."""
     for name in ("pauses", "ready_lanes", "draining_workers"):
         tx.expect(name)

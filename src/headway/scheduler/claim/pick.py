@@ -12,6 +12,7 @@ from headway.domain.jobs import Lane
 from headway.domain.limits import Rate
 from headway.domain.values import priorities
 from headway.domain.workers import Abilities
+from headway.protocol.work_shapes import MOST_PER_CLAIM
 from headway.scheduler.admit import admit, late_threads
 from headway.scheduler.admit.gate_facts import Facts
 from headway.scheduler.admit.lane_gates import NOBODY
@@ -22,7 +23,6 @@ from headway.storage import holds, jobs, limits, records
 from headway.storage.records import Head
 from headway.storage.transaction import DUE, Transaction
 
-MOST_PER_CLAIM = 1000
 MOST_EXPECTED = 50
 """The heads of so many lanes are read together, where that takes less time."""
 

@@ -10,6 +10,7 @@ from headway.domain import events, leases, states
 from headway.domain.leases import Lease, LeaseState
 from headway.domain.limits import Rate
 from headway.domain.values import moments
+from headway.protocol.work_shapes import Started
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, limits, records
@@ -17,19 +18,6 @@ from headway.storage.transaction import Transaction
 
 if TYPE_CHECKING:
     from headway.scheduler.claim.pick import Candidate, ClaimRequest
-
-
-class Started(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker needs to do a job. Without a lease it is only claimed."""
-
-    number: int
-    job_id: str
-    job_type: str
-    attempt: int
-    params: str
-    timeout_s: float | None
-    lease: Lease | None
-    claim_expires_at: int | None = None
 
 
 def start(

@@ -10,6 +10,7 @@ import msgspec
 
 from headway.domain import artifacts, errors
 from headway.domain.answers import AfterEdge, Edge, Graph, Node
+from headway.domain.graph import DEFAULT_DEPTH
 from headway.domain.jobs import COMMAND, Job
 from headway.scheduler.admit.gate_facts import Facts
 from headway.scheduler.explain.views import views
@@ -24,8 +25,6 @@ MOST_JOBS = 5000
 
 MOST_BYTES = 16 * 1024 * 1024
 """And fewer, if they name very much."""
-
-DEFAULT_DEPTH = 3
 
 _Step: TypeAlias = Callable[[Transaction, Sequence[JobRecord]], Iterable[int]]
 """From some jobs to the numbers of those that are next to them."""

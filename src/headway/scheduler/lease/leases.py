@@ -1,10 +1,7 @@
 """Leases: granted, denied, renewed, expired."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from typing import Any
-
-import msgspec
 
 from headway.domain import errors, events, leases, states
 from headway.domain.gates import Closed, pause
@@ -13,6 +10,7 @@ from headway.domain.leases import Lease, LeaseState
 from headway.domain.limits import Room
 from headway.domain.values import moments
 from headway.domain.workers import Abilities
+from headway.protocol.work_shapes import BeatAnswer, Denied, Granted, HeartbeatItem
 from headway.scheduler.admit import admit, lane_waits
 from headway.scheduler.admit.gate_facts import gather
 from headway.scheduler.claim import start, starvation
@@ -23,36 +21,6 @@ from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, limits, records, reservations
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
-
-
-class Granted(msgspec.Struct, frozen=True, kw_only=True):
-    """The job runs."""
-
-    lease: Lease
-
-
-class Denied(msgspec.Struct, frozen=True, kw_only=True):
-    """Come back later; the job keeps its place."""
-
-    retry_after_ms: int
-    reason: str
-
-
-class Beat(msgspec.Struct, frozen=True, kw_only=True):
-    """A sign of life, with how far the run says it is."""
-
-    lease_id: str
-    progress: float | None = None
-    message: str | None = None
-
-
-class BeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """How long the lease lasts now and whether the run should end, or why the beat was refused."""
-
-    lease_id: str
-    expires_at: datetime | None = None
-    cancel: str | None = None
-    error: errors.HeadwayError | None = None
 
 
 def prepare(scheduler: Scheduler, tx: Transaction, reference: str, worker_id: str) -> int:
@@ -108,7 +76,7 @@ def _granted_before(
     record = _of_worker(tx, reference, worker_id)
     if record.status is not states.RUNNING:
         return None
-    (answer,) = heartbeat(scheduler, tx, worker_id, [Beat(lease_id=str(record.run_id))])
+    (answer,) = heartbeat(scheduler, tx, worker_id, [HeartbeatItem(lease_id=str(record.run_id))])
     return view(tx, answer.lease_id) if answer.error is None else None
 
 
@@ -217,7 +185,7 @@ def heartbeat(
     scheduler: Scheduler,  # noqa: ARG001  (as every verb of a worker)
     tx: Transaction,
     worker_id: str,
-    beats: Sequence[Beat],
+    beats: Sequence[HeartbeatItem],
 ) -> list[BeatAnswer]:
     """Renew leases, many at once; each is answered for itself."""
     rows = tx.rows("leases_by_id", lease_ids=records.listed(beat.lease_id for beat in beats))
@@ -242,7 +210,7 @@ def heartbeat(
     return answers
 
 
-def _renewal(tx: Transaction, row: Row, beat: Beat) -> dict[str, Any]:
+def _renewal(tx: Transaction, row: Row, beat: HeartbeatItem) -> dict[str, Any]:
     progress = None
     if beat.progress is not None or beat.message is not None:
         progress = codec.dump({"fraction": beat.progress, "message": beat.message, "at": tx.now})
