@@ -1,5 +1,6 @@
 """The options that say how a job is to run, as `submit` and `run` share them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -121,9 +122,24 @@ WebhookUrl = Annotated[
 ]
 
 
-def chosen(**given: Any) -> dict[str, Any]:
-    """The options that were given, in the words of the SDK."""
-    found = {name: value for name, value in given.items() if value is not None and value != []}
+NAMES = {
+    **{"at": "scheduled_for", "cost": "cost_units"},
+    **{"lock": "locks", "tag": "tags", "limit": "limits"},
+}
+"""Options that the SDK calls otherwise."""
+
+
+def chosen(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a job among a command's parameters, by the names of the SDK."""
+    from headway.client.options import SubmitOptions
+
+    named = {NAMES.get(name, name): value for name, value in parameters.items()}
+    found = {
+        name: value
+        for name, value in named.items()
+        if name in SubmitOptions.__annotations__
+        and not (value is None or value is False or value == [])
+    }
     readers = {"after": _after, "locks": _lock}
     for name, read in readers.items():
         if name in found:

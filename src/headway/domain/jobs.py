@@ -94,21 +94,31 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class Terms(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What was asked for and never changes after the submit."""
+class SharedTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """Terms that a request and a template give in the same way; the request's come first."""
 
-    after: tuple[After, ...] = ()
+    timeout_s: float | None = None
+    webhook_url: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+class JobTerms(SharedTerms, frozen=True, kw_only=True):
+    """Terms of one job that are stored as the request gives them."""
+
     needs: tuple[str, ...] = ()
     produces: tuple[str, ...] = ()
-    locks: tuple[Lock, ...] = ()
     pinned_head: PinnedHead | None = None
     approval: bool = False
-    missing_producer: Literal["block", "wait"] = "block"
-    timeout_s: float | None = None
-    retry_policy: RetryPolicy = RetryPolicy()
-    webhook_url: str | None = None
     dedup_window_s: float | None = None
-    tags: tuple[str, ...] = ()
+    missing_producer: Literal["block", "wait"] = "block"
+
+
+class Terms(JobTerms, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """The terms of a job as they are stored; they never change after the submit."""
+
+    after: tuple[After, ...] = ()
+    locks: tuple[Lock, ...] = ()
+    retry_policy: RetryPolicy = RetryPolicy()
     parent_id: str | None = None
 
 
@@ -127,7 +137,7 @@ class Lane(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A job as it is shown."""
+    """A job as it is shown, with a field for each of its `Terms`."""
 
     job_id: str
     number: int

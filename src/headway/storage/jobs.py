@@ -202,6 +202,8 @@ _NOT_YET: dict[str, Any] = dict.fromkeys(
 
 def _view(row: Row, waits_on: int | None) -> Job:
     terms = codec.load_terms(row["terms"])
+    shown = msgspec.structs.asdict(terms)
+    shown["approval"] = Approval(row["approval"]) if row["approval"] else None
     reason = _reason(row, next((one.job for one in terms.after if one.number == waits_on), None))
     progress = row["live_progress"] or row["progress"]
     retry_state = RetryState(row["retry_state"])
@@ -222,7 +224,6 @@ def _view(row: Row, waits_on: int | None) -> Job:
         schedule_id=row["schedule_id"],
         fire_time=moments.maybe_from_millis(row["fire_time"]),
         group_id=row["group_id"],
-        parent_id=terms.parent_id,
         retry_of=row["retry_of_id"],
         retried_by=row["retried_by_id"],
         chain_id=row["chain_id"] or row["job_id"],
@@ -230,24 +231,12 @@ def _view(row: Row, waits_on: int | None) -> Job:
         generation=row["generation"],
         retry_state=retry_state,
         permanently_failed=retry_state is RetryState.EXHAUSTED,
-        after=terms.after,
-        needs=terms.needs,
-        produces=terms.produces,
-        locks=terms.locks,
-        pinned_head=terms.pinned_head,
-        approval=Approval(row["approval"]) if row["approval"] else None,
-        missing_producer=terms.missing_producer,
         cost_units=row["cost_units"],
         requires=records.words(row["requires"]),
         limits={} if row["limits"] == "{}" else codec.load(row["limits"]),
-        timeout_s=terms.timeout_s,
-        retry_policy=terms.retry_policy,
-        webhook_url=terms.webhook_url,
         idempotency_key=row["idempotency_key"],
         unique_key=row["unique_key"],
         dedup_key=row["dedup_key"],
-        dedup_window_s=terms.dedup_window_s,
-        tags=terms.tags,
         created_at=moments.from_millis(row["created_at"]),
         queued_at=moments.maybe_from_millis(row["queued_at"]),
         started_at=moments.maybe_from_millis(row["started_at"]),
@@ -259,6 +248,7 @@ def _view(row: Row, waits_on: int | None) -> Job:
         error=row["error"].strip().partition("\n")[0] if row["error"] else None,
         cancel_requested=row["cancel"] is not None,
         progress=msgspec.json.decode(progress, type=Progress) if progress else None,
+        **shown,
     )
 
 

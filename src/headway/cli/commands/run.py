@@ -49,16 +49,7 @@ def run(
     ] = True,
 ) -> None:
     """Run a command as a job, show its output and exit with its code."""
-    chosen = given.chosen(
-        priority=priority,
-        queue=queue,
-        after=after,
-        needs=needs,
-        produces=produces,
-        locks=lock,
-        tags=tag,
-        timeout=timeout,
-    )
+    chosen = given.chosen(locals())
     job = _submit(session, argv, chosen, hand_on=env)
     session.screen.note(f"job {job.number}")
     with _worker(session, job.number), _signals():

@@ -101,34 +101,7 @@ def submit(
     webhook_url: given.WebhookUrl = None,
 ) -> None:
     """Submit a job, or a whole graph of jobs from a file."""
-    chosen = given.chosen(
-        template=template,
-        priority=priority,
-        queue=queue,
-        delay=delay,
-        scheduled_for=at,
-        after=after,
-        needs=needs,
-        produces=produces,
-        missing_producer=missing_producer,
-        pinned_head=pinned_head,
-        locks=lock,
-        tags=tag,
-        unique_key=unique_key,
-        idempotency_key=idempotency_key,
-        dedup_key=dedup_key,
-        dedup_window=dedup_window,
-        timeout=timeout,
-        retries=retries,
-        retry_delay=retry_delay,
-        max_retry_delay=max_retry_delay,
-        jitter=jitter or None,
-        requires=requires,
-        cost_units=cost,
-        limits=limit,
-        approval=approval or None,
-        webhook_url=webhook_url,
-    )
+    chosen = given.chosen(locals())
     if file is not None:
         _submit_file(session, file, alone=not (words or params or chosen))
     else:

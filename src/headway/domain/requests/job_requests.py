@@ -4,21 +4,22 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from headway.domain import errors, webhooks
+from headway.domain import errors, templates, webhooks
 from headway.domain.jobs import (
     DEFAULT_QUEUE,
     LONGEST_KEY,
+    JobTerms,
     Lane,
     Lock,
     Mode,
-    PinnedHead,
     Policy,
     RetryPolicy,
+    SharedTerms,
 )
 from headway.domain.reservations import WAIT_TIMEOUT_S
 from headway.domain.templates import Template
@@ -59,15 +60,11 @@ class LockRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     mode: Mode = Mode.EXCLUSIVE
 
 
-class JobRequest(
-    msgspec.Struct,
-    frozen=True,
-    gc=False,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-):
-    """The body of a submit. Everything that is left out comes from the template or the defaults."""
+class JobRequest(JobTerms, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """The body of a submit. Everything that is left out comes from the template or the defaults.
+
+    It is not `kw_only`, so that its own fields come before the shared ones in the API's schema.
+    """
 
     job_type: str | None = None
     template: str | None = None
@@ -77,24 +74,15 @@ class JobRequest(
     scheduled_for: Moment | None = None
     delay_s: float | None = None
     after: tuple[str | int | AfterRequest, ...] = ()
-    needs: tuple[str, ...] = ()
-    produces: tuple[str, ...] = ()
     locks: tuple[str | LockRequest, ...] | None = None
-    pinned_head: PinnedHead | None = None
-    approval: bool = False
     cost_units: int | None = None
     requires: tuple[str, ...] | None = None
     constraints: dict[str, bool] = msgspec.field(default_factory=dict)
     limits: dict[str, int] | None = None
-    timeout_s: float | None = None
     retry_policy: RetryPolicy | None = None
-    webhook_url: str | None = None
     idempotency_key: str | None = None
     unique_key: str | None = None
     dedup_key: str | None = None
-    dedup_window_s: float | None = None
-    missing_producer: Literal["block", "wait"] = "block"
-    tags: tuple[str, ...] = ()
     parent_id: str | int | None = None
 
 
@@ -123,11 +111,7 @@ def filled_in(
 
 _SILENCE = JobRequest()
 _SILENT = {name: getattr(_SILENCE, name) for name in JobRequest.__struct_fields__}
-_SILENT_TEMPLATE: dict[str, Any] = {
-    **{"priority": 0, "retry_policy": RetryPolicy(), "cost_units": 1},
-    **{"requires": (), "limits": {}, "locks": (), "tags": ()},
-}
-"""What a template has of which nobody said anything."""
+_SILENT_TEMPLATE = templates.defaults()
 
 
 def said(request: JobRequest) -> dict[str, Any]:
@@ -227,14 +211,12 @@ def check(request: JobRequest) -> None:
         raise errors.InvalidRequest("delay_s", "give one of scheduled_for and delay_s, not both")
     check_moment("scheduled_for", request.scheduled_for)
     check_seconds("delay_s", request.delay_s)
-    check_seconds("timeout_s", request.timeout_s, zero=False)
     check_seconds("dedup_window_s", request.dedup_window_s)
     if (request.dedup_key is None) != (request.dedup_window_s is None):
         raise errors.InvalidRequest("dedup_window_s", "dedup_key and dedup_window_s go together")
-    check_url("webhook_url", request.webhook_url)
-    check_terms(request.cost_units, request.limits, request.requires, request.retry_policy)
-    for tag in request.tags:
-        check_name("tags", tag)
+    check_shared(request)
+    check_lane(request.cost_units, request.limits, request.requires)
+    check_retry_policy(request.retry_policy)
     for flag in request.constraints:
         if flag not in FLAGS:
             raise errors.InvalidRequest(
@@ -261,13 +243,18 @@ def check_count(wanted: Sequence[JobRequest]) -> None:
         )
 
 
-def check_terms(
-    cost_units: int | None,
-    limits: dict[str, int] | None,
-    requires: tuple[str, ...] | None,
-    retry_policy: RetryPolicy | None,
+def check_shared(terms: SharedTerms) -> None:
+    """Refuse terms of a job or a template that no job can have."""
+    check_seconds("timeout_s", terms.timeout_s, zero=False)
+    check_url("webhook_url", terms.webhook_url)
+    for tag in terms.tags:
+        check_name("tags", tag)
+
+
+def check_lane(
+    cost_units: int | None, limits: dict[str, int] | None, requires: tuple[str, ...] | None
 ) -> None:
-    """The terms that jobs and templates share."""
+    """Refuse what no lane can have."""
     if cost_units is not None and not 0 <= cost_units <= 1_000_000:
         raise errors.InvalidRequest("cost_units", f"{cost_units} is not between 0 and 1000000")
     for name, amount in (limits or {}).items():
@@ -276,14 +263,29 @@ def check_terms(
             raise errors.InvalidRequest("limits", f"{name}: {amount} is not between 1 and 1000000")
     for word in requires or ():
         check_name("requires", word)
-    if retry_policy is not None:
-        if not 0 <= retry_policy.max_attempts <= 1000:
-            raise errors.InvalidRequest(
-                "retry_policy",
-                f"max_attempts {retry_policy.max_attempts} is not between 0 and 1000",
-            )
-        check_seconds("retry_policy.base_delay_s", retry_policy.base_delay_s)
-        check_seconds("retry_policy.max_delay_s", retry_policy.max_delay_s)
+
+
+def check_retry_policy(policy: RetryPolicy | None) -> None:
+    """Refuse too many attempts, and delays that are no time spans."""
+    if policy is None:
+        return
+    if not 0 <= policy.max_attempts <= 1000:
+        raise errors.InvalidRequest(
+            "retry_policy", f"max_attempts {policy.max_attempts} is not between 0 and 1000"
+        )
+    check_seconds("retry_policy.base_delay_s", policy.base_delay_s)
+    check_seconds("retry_policy.max_delay_s", policy.max_delay_s)
+
+
+def shared_terms(request: JobRequest, template: Template | None) -> dict[str, Any]:
+    """The shared terms of a job: the request's, then the template's; the tags of both."""
+    given = {name: getattr(request, name) for name in SharedTerms.__struct_fields__}
+    if template is None:
+        return given | {"tags": tuple(dict.fromkeys(request.tags))}
+    for name, value in given.items():
+        if value == _SILENT[name]:
+            given[name] = getattr(template, name)
+    return given | {"tags": tuple(dict.fromkeys((*template.tags, *request.tags)))}
 
 
 def lane_of(request: JobRequest, template: Template | None) -> Lane:

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from headway.domain.jobs import RetryPolicy
+from headway.domain.jobs import RetryPolicy, SharedTerms
 from headway.domain.requests.job_requests import LockRequest
 
 
-class TemplateRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a new template is made of."""
+class TemplateRequest(SharedTerms, frozen=True, forbid_unknown_fields=True):
+    """What a new template is made of; not `kw_only`, as `JobRequest` is not."""
 
     name: str
     job_type: str
@@ -19,13 +19,10 @@ class TemplateRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     description: str | None = None
     priority: int | str = 0
     retry_policy: RetryPolicy = RetryPolicy()
-    timeout_s: float | None = None
     cost_units: int = 1
     requires: tuple[str, ...] = ()
     limits: dict[str, int] = msgspec.field(default_factory=dict)
     locks: tuple[str | LockRequest, ...] = ()
-    webhook_url: str | None = None
-    tags: tuple[str, ...] = ()
 
 
 class TemplatePatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -85,15 +85,11 @@ def _check(scheduler: Scheduler, tx: Transaction, template: Template) -> None:
     for field in ("name", "job_type", "queue"):
         job_requests.check_name(field, getattr(template, field))
     plain_json.refuse_nonsense(template.description, "description")
-    for tag in template.tags:
-        job_requests.check_name("tags", tag)
     for lock in template.locks:
         job_requests.check_name("locks", lock.key)
-    job_requests.check_seconds("timeout_s", template.timeout_s, zero=False)
-    job_requests.check_url("webhook_url", template.webhook_url)
-    job_requests.check_terms(
-        template.cost_units, template.limits, template.requires, template.retry_policy
-    )
+    job_requests.check_shared(template)
+    job_requests.check_lane(template.cost_units, template.limits, template.requires)
+    job_requests.check_retry_policy(template.retry_policy)
     defined = {row["name"] for row in tx.rows("limits")}
     for name in template.limits:
         if name not in defined:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from headway.domain import errors
-from headway.domain.jobs import POSITION_GAP, After, Terms
+from headway.domain.jobs import POSITION_GAP, After, JobTerms, Terms
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import JobRequest
 from headway.domain.templates import Template
@@ -116,23 +116,16 @@ class Builder:
     ) -> Terms:
         if template is None and not after and _of_terms(request) == _NO_TERMS:
             return codec.NO_TERMS
-        timeout_s = template.timeout_s if template else None
         retry_policy = template.retry_policy if template else codec.NO_TERMS.retry_policy
+        terms = {name: getattr(request, name) for name in JobTerms.__struct_fields__}
+        terms |= job_requests.shared_terms(request, template)
+        for side in ("needs", "produces"):
+            terms[side] = artifact_names.read(self._scheduler, self._earlier, side, terms[side])
         return Terms(
+            **terms,
             after=after,
-            needs=artifact_names.read(self._scheduler, self._earlier, "needs", request.needs),
-            produces=artifact_names.read(
-                self._scheduler, self._earlier, "produces", request.produces
-            ),
             locks=job_requests.locks_of(request.locks, template),
-            pinned_head=request.pinned_head,
-            approval=request.approval,
-            missing_producer=request.missing_producer,
-            timeout_s=timeout_s if request.timeout_s is None else request.timeout_s,
             retry_policy=request.retry_policy or retry_policy,
-            webhook_url=request.webhook_url or (template.webhook_url if template else None),
-            dedup_window_s=request.dedup_window_s,
-            tags=tuple(dict.fromkeys((*(template.tags if template else ()), *request.tags))),
             parent_id=self._parent(request),
         )
 
@@ -162,9 +155,6 @@ def _jobs_named(request: JobRequest) -> Iterator[str]:
 
 
 _of_lane = operator.attrgetter("job_type", "queue", "cost_units", "requires")
-_of_terms = operator.attrgetter(
-    *("needs", "produces", "locks", "pinned_head", "approval", "missing_producer"),
-    *("timeout_s", "retry_policy", "webhook_url", "dedup_window_s", "tags", "parent_id"),
-)
+_of_terms = operator.attrgetter(*(name for name in Terms.__struct_fields__ if name != "after"))
 _NO_TERMS = _of_terms(JobRequest())
 """What a request says of the terms that says nothing of them."""
