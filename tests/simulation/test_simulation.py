@@ -13,7 +13,7 @@ from tests.simulation.play import STEPS, Played
 from tests.simulation.runner import Stage
 
 REPOSITORY = Path(__file__).parents[2]
-SLICES = 50
+SLICES = 15
 SEEDS_PER_SLICE = 200
 
 
