@@ -19,7 +19,7 @@ DIE_WHILE_RECOVERING = (
 
 DIE_IN_THE_THIRD_SLICE = """
 import os, signal
-from headway.scheduler.finish import postponed
+from headway.scheduler.admit import postponed
 postponed.AT_ONCE = 20
 slices = []
 def take_up(tx, take=postponed.take_up):

@@ -157,12 +157,9 @@ class Experiment:
             later = JobPatch(scheduled_for=FAR_OFF)
             queue_control.change(self._scheduler, self._tx, number, later)
 
-    def _settle(self, **what: Any) -> None:
-        consequences.settle(self._scheduler, self._tx, **what)
-
     def _look_again(self) -> None:
         if self._record(self._number).status in states.WAITING:
-            self._settle(admit=[self._number])
+            consequences.admit_or_end(self._scheduler, self._tx, [self._number])
 
     def _take_away(self, one: Named, keep: Collection[int]) -> None:
         match one.gate:
@@ -203,7 +200,8 @@ class Experiment:
         record = self._record(number)
         if record.status is states.RUNNING:
             self._tx.rows("free_locks", numbers=records.listed([number]))
-            self._settle(freed=lock_queues.keys_of([record]))
+            freed = lock_queues.keys_of([record])
+            consequences.admit_or_end(self._scheduler, self._tx, freed=freed)
         else:
             self._put_aside(number)
 

@@ -16,9 +16,8 @@ from headway.domain.states import JobStatus
 from headway.operations.jobs import list_jobs
 from headway.protocol.jobs import JobQuery
 from headway.protocol.work_shapes import Denied, Granted, Started
-from headway.scheduler.admit import lock_queues
+from headway.scheduler.admit import admit, lock_queues
 from headway.scheduler.change import cancel, queue_control, rewind
-from headway.scheduler.finish import consequences
 from headway.scheduler.manage import groups
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import timekeeper, verify
@@ -158,9 +157,7 @@ def test_more_who_cannot_go_than_try_at_once_strand_nobody_behind_them(
     held, _ = claim(scheduler, 2)
     submit(scheduler, "b", locks=["y", "z"])  # waits for z, and keeps shared ones from y
     both = [*SHARED, {"key": "y", "mode": "shared"}]
-    in_vain = submit_all(
-        scheduler, *({"locks": both} for _ in range(consequences.MOST_TRIED + 100))
-    )
+    in_vain = submit_all(scheduler, *({"locks": both} for _ in range(admit.MOST_TRIED + 100)))
     last = submit(scheduler, locks=SHARED)
     finish(scheduler, held)
     assert started(scheduler) == []
@@ -174,7 +171,7 @@ def test_more_who_cannot_go_than_try_at_once_strand_nobody_behind_them(
 def test_nor_do_more_who_leave_the_line(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consequences, "MOST_TRIED", 3)
+    monkeypatch.setattr(admit, "MOST_TRIED", 3)
     (scheduler.workspace.root / "file").touch()
     submit(scheduler, locks=["x"])
     held = claim(scheduler)

@@ -9,9 +9,9 @@ from tests.scheduler.asking import register, rewound, show, submit_all, why
 from headway.domain.answers import GateState
 from headway.domain.gates import Gate
 from headway.domain.states import JobStatus
+from headway.scheduler.admit import postponed
 from headway.scheduler.change import cancel
 from headway.scheduler.explain import why as explaining
-from headway.scheduler.finish import postponed
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import timekeeper, verify
 

@@ -14,9 +14,9 @@ from headway.domain.requests.job_requests import JobRequest, said
 from headway.domain.schedules import Schedule
 from headway.domain.templates import Template
 from headway.domain.tokens import Role, includes
-from headway.scheduler.manage.templates import Templates
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit.batch_errors import Turns
+from headway.scheduler.submit.known_templates import Templates
 from headway.storage import jobs
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction

@@ -1,10 +1,35 @@
 """The audit log as it is kept."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 
 from headway.domain.audit import AuditEntry
+from headway.domain.tokens import Principal
 from headway.domain.values import moments
 from headway.storage.transaction import Row, Transaction
+
+
+def note_all(
+    tx: Transaction,
+    new_id: Callable[[datetime], str],
+    changes: Iterable[tuple[Principal, str, str | None]],
+) -> None:
+    """Write entries for changes by actor, action and target."""
+    insert(
+        tx,
+        [
+            AuditEntry(
+                entry_id=new_id(tx.now),
+                at=tx.now,
+                actor=by.name,
+                role=by.role,
+                token_id=by.token_id,
+                action=action,
+                target=target,
+            )
+            for by, action, target in changes
+        ],
+    )
 
 
 def insert(tx: Transaction, entries: Sequence[AuditEntry]) -> None:

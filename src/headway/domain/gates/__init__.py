@@ -10,7 +10,7 @@ from headway.domain.gates.verdict import Blocker, Closed, FullLimit
 
 
 class Gate(StrEnum):
-    """The nine gates in the order in which they are looked at."""
+    """The nine gates, in their order."""
 
     TIME = "time"
     AFTER = "after"
@@ -23,4 +23,8 @@ class Gate(StrEnum):
     WORKER = "worker"
 
 
-__all__ = ["Blocker", "Closed", "FullLimit", "Gate"]
+GATES = tuple(Gate)
+"""The order of the gates. What admits a job and what explains it look at them in this order."""
+
+
+__all__ = ["GATES", "Blocker", "Closed", "FullLimit", "Gate"]

@@ -1,227 +1,101 @@
-"""Admission: the gates decide whether a waiting job may be claimed, or what it waits for."""
+"""Admit: look at the gates of jobs, record where they stand, and let lock waiters try."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable
 
-import msgspec
-
-from headway.domain import events, states
-from headway.domain.gates import (
-    Blocker,
-    Closed,
-    after,
-    approval,
-    artifacts,
-    locks,
-    pinned_head,
-    time,
-)
-from headway.domain.jobs import WaitReason
-from headway.domain.states import JobStatus
-from headway.domain.values import moments
-from headway.scheduler.admit import lane_waits, lock_queues
-from headway.scheduler.admit.gate_facts import Facts, gather
+from headway.scheduler.admit import limit_waits, lock_queues
+from headway.scheduler.admit.standing import Blocked, look
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, holds, jobs, records
 from headway.storage.records import JobRecord
-from headway.storage.transaction import DUE, READY, Transaction
+from headway.storage.transaction import Transaction
+
+MOST_TRIED = 1000
+"""How many may try for locks that came free in one transaction; the timekeeper sees to the rest."""
 
 
-class Blocked(msgspec.Struct, frozen=True):
-    """A job that can never start, and why."""
+def admit(
+    scheduler: Scheduler,
+    tx: Transaction,
+    numbers: Collection[int],
+    *,
+    freed: Collection[str] = (),
+    tried: Collection[int] = (),
+) -> list[Blocked]:
+    """Look at the gates of these jobs and of the next for these locks; return who can never start.
 
-    record: JobRecord
-    status: JobStatus
-    reason: WaitReason
-    blockers: tuple[Blocker, ...]
-
-
-class Admitted(msgspec.Struct, frozen=True):
-    """Jobs that can never start, those that wait for locks, and locks with fewer who wait.
-
-    `unseen` are ready jobs that were found to wait for locks, and must be recorded as waiting.
-    `unmarked` are jobs that a full limit kept waiting until another gate closed.
+    `tried` are jobs that have tried for the locks in an earlier transaction.
     """
-
-    blocked: list[Blocked]
-    locked: list[JobRecord]
-    left: set[str]
-    unseen: set[int]
-    unmarked: list[JobRecord]
-
-
-def admit(scheduler: Scheduler, tx: Transaction, numbers: Collection[int]) -> Admitted:
-    """Look at these jobs' gates and record where they stand."""
-    if not numbers:
-        return Admitted([], [], set(), set(), [])
-    holds.jobs(tx, numbers)
-    waiting = [one for one in jobs.read(tx, numbers) if one.status in states.WAITING]
-    if any(one.gated for one in waiting):
-        tx.alone()
-    facts = gather(scheduler, tx, waiting)
-    verdicts = [(record, first_closed(record, facts)) for record in waiting]
-    blocked = [
-        Blocked(record, closed.status, closed.reason, closed.blockers)
-        for record, closed in verdicts
-        if closed is not None and closed.status in states.TERMINAL
-    ]
-    standing = [
-        (record, closed)
-        for record, closed in verdicts
-        if closed is None or closed.status in states.ACTIVE
-    ]
-    waits = _lane_waits(tx, standing)
-    _record(tx, standing, waits)
-    _watch(tx, waiting, standing, facts)
-    locked, left = _line_up_for_locks(tx, waiting, standing)
-    unseen = {number for record in locked for number in facts.locks.ready_that_wait(record)}
-    unmarked = [one for one, closed in standing if closed and one.limited_since is not None]
-    return Admitted(blocked, locked, left, unseen, unmarked)
+    admission = Admission(scheduler, tx, freed=freed, tried=tried)
+    blocked = admission.round(numbers)
+    while admission.goes_on:
+        blocked += admission.round()
+    admission.end()
+    return blocked
 
 
-def first_closed(record: JobRecord, facts: Facts) -> Closed | None:
-    """The first closed gate, of those that decide whether a job may be claimed."""
-    closed = time.check(moments.maybe_from_millis(record.scheduled_for), facts.now) or after.check(
-        facts.predecessors(record)
-    )
-    if closed is not None or not record.gated:
-        return closed
-    terms = record.terms
-    return (
-        artifacts.check(facts.needs(record), wait_for_producer=terms.missing_producer == "wait")
-        or pinned_head.check(terms.pinned_head, facts.head(record), facts.head_matches(record))
-        or approval.check(record.approval)
-        or locks.check(terms.locks, facts.locks.holders(record), facts.locks.ahead(record))
-    )
+class Admission:
+    """Rounds of looking at gates in one transaction: a lock that comes free lets the next try."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        tx: Transaction,
+        *,
+        freed: Collection[str] = (),
+        tried: Collection[int] = (),
+    ) -> None:
+        self._scheduler = scheduler
+        self._tx = tx
+        self._freed = set(freed)
+        self._tried = set(tried)
+        self._continues = bool(tried)
+        self._trying: set[int] = set()
+        self._tries_left = MOST_TRIED
+        self._put_off: set[str] = set()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there are jobs that have not tried yet."""
+        return bool(self._trying)
+
+    def round(
+        self,
+        numbers: Collection[int] = (),
+        *,
+        ended: Collection[JobRecord] = (),
+        ending: Collection[int] = (),
+    ) -> list[Blocked]:
+        """Look at these jobs and at those whose turn it is; return those that can never start.
+
+        `ended` have just ended and free their locks; `ending` will end next and are left out.
+        """
+        found = look(self._scheduler, self._tx, (self._trying | set(numbers)) - set(ending))
+        _pass_on_marks(self._tx, [*ended, *found.unmarked])
+        waits_still = (one for one in found.locked if one.number in self._tried)
+        freed = self._freed | found.left | lock_queues.keys_of(waits_still)
+        freed |= lock_queues.keys_of(one for one in ended if one.gated)
+        if ended:  # they may have kept a lock from jobs that tried in vain
+            self._tried = set()
+        self._choose(freed, found.unseen)
+        return found.blocked
+
+    def _choose(self, freed: set[str], unseen: set[int]) -> None:
+        """Choose the jobs that try in the next round, as far as this transaction has room."""
+        trying = lock_queues.next_in_line(self._tx, freed, self._tried) | (unseen - self._tried)
+        if trying and self._tries_left <= 0:
+            self._put_off |= freed
+            trying = set()
+        self._tried |= trying
+        self._tries_left -= len(trying)
+        self._trying = trying
+        self._freed = set()
+
+    def end(self) -> None:
+        """Leave what was put off to later transactions."""
+        if self._put_off:
+            lock_queues.put_off(self._tx, self._put_off, self._tried, first=self._continues)
 
 
-def _lane_waits(
-    tx: Transaction, standing: Sequence[tuple[JobRecord, Closed | None]]
-) -> dict[int, tuple[str, ...]]:
-    """What ready jobs waited on with their lanes, until a lock of theirs was taken."""
-    ready = [(record, closed) for record, closed in standing if record.is_ready]
-    taken = {
-        record.number: [one.since for one in closed.blockers if one.since is not None]
-        for record, closed in ready
-        if closed is not None
-    }
-    ends = {number: moments.to_millis(min(since)) for number, since in taken.items() if since}
-    return lane_waits.met(tx, [record for record, _ in ready], ends)
-
-
-def _record(
-    tx: Transaction,
-    standing: Sequence[tuple[JobRecord, Closed | None]],
-    waits: Mapping[int, tuple[str, ...]],
-) -> None:
-    places = []
-    for record, closed in standing:
-        place = _place(tx, record, closed, waits.get(record.number, record.waited_on))
-        states.check(record.number, record.status, place.status)
-        places.append((record.number, place))
-        if place.due_at is not None:
-            tx.due_at(place.due_at)
-        if closed is None and (record.status is not states.QUEUED or record.wait_kind):
-            tx.note(events.QUEUED, record.number)
-        elif closed is not None and (record.wait_kind, record.wait_detail) != (
-            closed.kind,
-            closed.detail,
-        ):
-            tx.note(
-                events.WAITING,
-                record.number,
-                {"status": closed.status, "kind": closed.kind, "detail": closed.detail},
-            )
-    tx.many("admit_jobs", records.grouped(places, "numbers"))
-    tx.wake(READY)
-
-
-class _Place(NamedTuple):
-    """Where a job stands. Jobs that stand alike share a statement."""
-
-    status: JobStatus
-    due_at: int | None
-    wait_kind: str | None
-    wait_detail: str | None
-    waited_on: str
-    queued_at: int | None
-
-
-def _place(
-    tx: Transaction, record: JobRecord, closed: Closed | None, kinds: tuple[str, ...]
-) -> _Place:
-    status = closed.status if closed else states.QUEUED
-    late = closed is not None and status is states.QUEUED
-    if closed is not None and closed.kind not in kinds:
-        kinds = (*kinds, closed.kind)
-    return _Place(
-        status,
-        record.scheduled_for if late else None,
-        closed.kind if closed else None,
-        closed.detail if closed else None,
-        codec.dump(kinds),
-        None if closed or _was_ready(record) else tx.now_ms,
-    )
-
-
-def _was_ready(record: JobRecord) -> bool:
-    """Whether nothing of its own kept the job from starting before."""
-    ready = record.status is states.QUEUED and record.wait_kind is None
-    return ready and record.queued_at is not None
-
-
-def _watch(
-    tx: Transaction,
-    waiting: Sequence[JobRecord],
-    standing: Sequence[tuple[JobRecord, Closed | None]],
-    facts: Facts,
-) -> None:
-    """Files and branches cannot notify: remember what must be looked at, and for whom."""
-    gated = [record.number for record in waiting if record.gated]
-    if not gated:
-        return
-    tx.do("remove_watches", numbers=records.listed(gated))
-    tx.wake(DUE)
-    tx.many(
-        "insert_watch",
-        [
-            {"what": what, "job_number": record.number}
-            for record, closed in standing
-            if closed is not None
-            and closed.status is states.WAITING_ON_DEPS
-            and not record.open_deps
-            for what in facts.watched(record)
-        ],
-    )
-
-
-def _line_up_for_locks(
-    tx: Transaction,
-    waiting: Sequence[JobRecord],
-    standing: Sequence[tuple[JobRecord, Closed | None]],
-) -> tuple[list[JobRecord], set[str]]:
-    """Who may start but for locks stands in their lines; answers who waits, and which were left."""
-    if not any(record.says("locks") for record in waiting):
-        return [], set()
-    wanting = [(record, closed) for record, closed in standing if record.says("locks")]
-    ready = [record for record, closed in wanting if closed is None]
-    locked = [
-        record
-        for record, closed in wanting
-        if closed is not None and closed.status is states.WAITING_ON_LOCKS
-    ]
-    lock_queues.stand(tx, ready, locked)
-    in_line = {record.number for record in (*ready, *locked)}
-    left = [one for one in waiting if one.number not in in_line and _was_in_line(one)]
-    lock_queues.leave(tx, [record.number for record in left])
-    # A job that waits no longer may still not start at once, and keeps none waiting meanwhile. One
-    # that was ready and waits now no longer goes first.
-    waits_no_more = [record for record in ready if record.status is states.WAITING_ON_LOCKS]
-    waits_now = [record for record in locked if _was_ready(record)]
-    return locked, lock_queues.keys_of([*left, *waits_no_more, *waits_now])
-
-
-def _was_in_line(record: JobRecord) -> bool:
-    if record.status is states.QUEUED:
-        return record.says("locks") and record.queued_at is not None
-    return record.status is states.WAITING_ON_LOCKS
+def _pass_on_marks(tx: Transaction, gone: Iterable[JobRecord]) -> None:
+    """Jobs that a full limit kept waiting no longer do: the next of their lanes have waited too."""
+    marked = [one for one in gone if one.limited_since is not None]
+    limit_waits.hand_on(tx, {one.lane_id: one.limited_since or 0 for one in marked})

@@ -1,11 +1,11 @@
 """The gates that close a whole lane at once: limits, pauses, reservations, missing workers."""
 
-from headway.domain.gates import Closed, Gate, pause, worker
+from headway.domain.gates import GATES, Closed, Gate, pause, worker
 from headway.domain.gates import limits as limits_gate
 from headway.domain.jobs import COMMAND, Lane
 from headway.domain.workers import Worker
+from headway.scheduler.admit import starvation
 from headway.scheduler.admit.live_workers import known_workers
-from headway.scheduler.claim import starvation
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.waiting_counts import Count, ReasonOf
 from headway.storage import limits, reservations
@@ -47,7 +47,7 @@ class LaneGates:
             Gate.PAUSE: pause.check(lane, self._pauses, self._reservation),
             Gate.WORKER: None if claimed else worker.check(lane, self._workers_for(lane)),
         }
-        return {gate: closed for gate, closed in verdicts.items() if closed is not None}
+        return {gate: closed for gate in GATES if (closed := verdicts.get(gate)) is not None}
 
     def _workers_for(self, lane: Lane) -> list[Worker]:
         """Where commands are off, workers elsewhere are given none, even if they would run them."""

@@ -24,7 +24,7 @@ def approve(
     record = _pending(tx, reference)
     tx.do("set_approval", number=record.number, approval=Approval.APPROVED)
     tx.note(events.APPROVED, record.number, {"actor": actor, "reason": reason})
-    consequences.settle(scheduler, tx, admit=[record.number])
+    consequences.admit_or_end(scheduler, tx, [record.number])
     return record.number
 
 
@@ -43,7 +43,7 @@ def reject(
     tx.note(events.REJECTED, record.number, {"actor": actor, "reason": reason})
     why = WaitReason(kind="approval", detail=reason or f"rejected by {actor}")
     ended = Ended(record=record, status=states.BLOCKED_BY_APPROVAL, reason=why, retry=False)
-    consequences.settle(scheduler, tx, ended=[ended])
+    consequences.settle(scheduler, tx, [ended])
     return record.number
 
 

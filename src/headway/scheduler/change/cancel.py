@@ -36,7 +36,7 @@ def cancel(
     else:
         why = WaitReason(kind="cancelled", detail=reason) if reason else None
         ended = Ended(record=record, status=states.CANCELLED, reason=why, retry=False)
-        consequences.settle(scheduler, tx, ended=[ended])
+        consequences.settle(scheduler, tx, [ended])
     return record.number
 
 

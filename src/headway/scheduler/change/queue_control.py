@@ -100,7 +100,7 @@ def _waiting(tx: Transaction, reference: str | int) -> JobRecord:
 def _admit_again(scheduler: Scheduler, tx: Transaction, changed: Collection[JobRecord]) -> None:
     """Look at the gates again; whoever stood behind these for a lock may be free to go."""
     numbers = [record.number for record in changed]
-    consequences.settle(scheduler, tx, admit=numbers, freed=lock_queues.keys_of(changed))
+    consequences.admit_or_end(scheduler, tx, numbers, freed=lock_queues.keys_of(changed))
 
 
 def move(
@@ -255,7 +255,7 @@ def pause(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: st
         # Whoever is paused keeps nobody waiting any more who stands behind it.
         tx.wake(READY)
         freed = {row["key"] for row in tx.rows("locks_with_lines")}
-        consequences.settle(scheduler, tx, freed=freed)
+        consequences.admit_or_end(scheduler, tx, freed=freed)
 
 
 def resume(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: str | None) -> None:

@@ -12,11 +12,11 @@ from headway.domain.runs import RunStatus
 from headway.domain.tokens import Role
 from headway.domain.values import priorities
 from headway.scheduler import command_permission
+from headway.scheduler.admit.insert import NewJob, insert
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.submit.insert import NewJob, insert
 from headway.storage import groups, jobs, records
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
@@ -48,7 +48,7 @@ def retry_run(
     job = msgspec.structs.replace(job, retry_of=failed.number)
     tx.note(events.RETRY_SCHEDULED, failed.number, {"run_id": run_id, "job_id": job.job_id})
     if last.status in states.WAITING:
-        consequences.settle(scheduler, tx, ended=[_replaced(last, job)])
+        consequences.settle(scheduler, tx, [_replaced(last, job)])
     else:
         _go_on(scheduler, tx, job)
     return job.number
@@ -83,7 +83,7 @@ def _go_on(scheduler: Scheduler, tx: Transaction, job: NewJob) -> None:
     """The chain had ended, and its group perhaps with it."""
     if job.group_id is not None:
         groups.reopen(tx, job.group_id)
-    consequences.settle(scheduler, tx, admit=insert(tx, [job]).to_admit)
+    consequences.admit_or_end(scheduler, tx, insert(tx, [job]).to_admit)
 
 
 def _refuse_beside_another(tx: Transaction, last: JobRecord) -> None:

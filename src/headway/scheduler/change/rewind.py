@@ -261,7 +261,7 @@ def _admit(
     """Look at the gates at once, also of those who stood behind the set for a lock."""
     numbers = [record.number for record in ready]
     freed = lock_queues.keys_of(found.everyone)
-    consequences.settle(scheduler, tx, admit=numbers, freed=freed)
+    consequences.admit_or_end(scheduler, tx, numbers, freed=freed)
 
 
 def _report(

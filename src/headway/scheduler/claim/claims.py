@@ -12,11 +12,11 @@ import msgspec
 from headway.domain import errors
 from headway.protocol.work_shapes import HeartbeatItem, Started
 from headway.scheduler.admit import lane_waits
-from headway.scheduler.claim import dispatch, start
+from headway.scheduler.claim import dispatch
 from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.lease import expire, leases
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs
+from headway.storage import jobs, payloads
 from headway.storage.transaction import READY, Transaction
 
 
@@ -97,7 +97,7 @@ def _started(tx: Transaction, number: int) -> Started:
         job_id=record.job_id,
         job_type=lane.job_type,
         attempt=record.attempt,
-        params=start.params_of(tx, [record.payload_id])[record.payload_id],
+        params=payloads.read(tx, [record.payload_id])[record.payload_id],
         timeout_s=record.terms.timeout_s,
         lease=leases.view(tx, str(record.run_id)),
     )

@@ -11,8 +11,8 @@ from contextlib import nullcontext
 from headway.domain.gates import pause
 from headway.domain.jobs import COMMAND, Lane
 from headway.protocol.work_shapes import Started
-from headway.scheduler.admit import lane_waits
-from headway.scheduler.claim import duplicates, limit_waits, start
+from headway.scheduler.admit import lane_waits, limit_waits
+from headway.scheduler.claim import duplicates, start
 from headway.scheduler.claim.pick import Candidate, ClaimRequest, Picker
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
@@ -55,7 +55,7 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
         duplicates.skip(scheduler, tx, picked.skipped)
     freed = {lock.key for one in picked.chosen if one.job.gated for lock in one.job.terms.locks}
     if picked.refused or freed:
-        consequences.settle(scheduler, tx, admit=picked.refused, freed=freed)
+        consequences.admit_or_end(scheduler, tx, picked.refused, freed=freed)
     return started
 
 

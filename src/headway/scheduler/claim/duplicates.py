@@ -42,4 +42,4 @@ def skip(scheduler: Scheduler, tx: Transaction, duplicates: "Sequence[Candidate]
                 started_at=tx.now_ms,
             )
         )
-    consequences.settle(scheduler, tx, ended=ended)
+    consequences.settle(scheduler, tx, ended)

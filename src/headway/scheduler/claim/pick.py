@@ -13,10 +13,10 @@ from headway.domain.limits import Rate
 from headway.domain.values import priorities
 from headway.domain.workers import Abilities
 from headway.protocol.work_shapes import MOST_PER_CLAIM
-from headway.scheduler.admit import admit, late_threads
+from headway.scheduler.admit import late_threads, own_gates, starvation
 from headway.scheduler.admit.gate_facts import Facts
 from headway.scheduler.admit.lane_gates import NOBODY
-from headway.scheduler.claim import duplicates, lane_order, starvation
+from headway.scheduler.claim import duplicates, lane_order
 from headway.scheduler.claim.lane_order import Order
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import holds, jobs, limits, records
@@ -213,7 +213,7 @@ class Picker:
             self._tx.alone()
         record = jobs.read(self._tx, [candidate.job.number])[0]
         self._facts.load([record])
-        closed = admit.first_closed(record, self._facts)
+        closed = own_gates.first_closed(record, self._facts)
         if closed is not None and closed.status is states.WAITING_ON_LOCKS:
             self._facts.locks.line_up(record)
         return closed is None

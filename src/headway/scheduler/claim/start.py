@@ -13,7 +13,7 @@ from headway.domain.values import moments
 from headway.protocol.work_shapes import Started
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, limits, records
+from headway.storage import codec, limits, payloads, records
 from headway.storage.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def start(
     lock_queues.leave(tx, [one.job.number for one in gated if one.job.terms.locks])
     starts = [(one.job.number, one.lane) for one in chosen]
     limits.count_rates(tx, scheduler.concurrency, rates, starts)
-    bodies = params_of(tx, [one.job.payload_id for one in chosen])
+    bodies = payloads.read(tx, [one.job.payload_id for one in chosen])
     return [
         _started(
             one,
@@ -142,20 +142,10 @@ def claim(
     lock_queues.claimed(tx, [one.job.number for one in chosen if one.job.says("locks")])
     for one in chosen:
         tx.note(events.CLAIMED, one.job.number, {"worker_id": request.worker_id})
-    bodies = params_of(tx, [one.job.payload_id for one in chosen])
+    bodies = payloads.read(tx, [one.job.payload_id for one in chosen])
     tx.due_at(expires)
     started = [_started(one, bodies[one.job.payload_id], _timeout_s(one), None) for one in chosen]
     return [msgspec.structs.replace(one, claim_expires_at=expires) for one in started]
-
-
-def params_of(tx: Transaction, payload_ids: Sequence[int]) -> dict[int, str]:
-    """Params by payload id; most jobs have none."""
-    bodies = {0: "{}"}
-    wanted = set(payload_ids) - {0}
-    if wanted:
-        rows = tx.rows("payloads", payload_ids=records.listed(wanted))
-        bodies.update((row["payload_id"], row["body"]) for row in rows)
-    return bodies
 
 
 def _timeout_s(one: "Candidate") -> float | None:

@@ -11,10 +11,9 @@ import msgspec
 from headway.domain import states
 from headway.domain.gates import Closed
 from headway.domain.jobs import Job, Lane
-from headway.scheduler.admit import admit, lane_waits, late_threads
+from headway.scheduler.admit import lane_waits, late_threads, own_gates, postponed
 from headway.scheduler.admit.gate_facts import gather
 from headway.scheduler.admit.lane_gates import LaneGates
-from headway.scheduler.finish import postponed
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, limits, records, reservations, slices
 from headway.storage.slices import Slice
@@ -134,7 +133,7 @@ def _own_gates(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) ->
     return {
         record.number: closed
         for record in waiting
-        if (closed := admit.first_closed(record, facts)) is not None
+        if (closed := own_gates.first_closed(record, facts)) is not None
     }
 
 

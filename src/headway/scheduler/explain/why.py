@@ -6,27 +6,14 @@ import msgspec
 
 from headway.domain import states
 from headway.domain.answers import GateRow, GateState, Why
-from headway.domain.gates import (
-    Blocker,
-    Closed,
-    Gate,
-    after,
-    approval,
-    artifacts,
-    locks,
-    pinned_head,
-    time,
-)
-from headway.domain.gates.after import Predecessor
+from headway.domain.gates import GATES, Blocker, Closed, Gate, after, artifacts, locks
 from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Job
-from headway.domain.values import moments
-from headway.scheduler.admit import late_threads, lock_queues
+from headway.scheduler.admit import late_threads, lock_queues, own_gates, postponed
 from headway.scheduler.admit.gate_facts import Facts, gather
 from headway.scheduler.admit.lane_gates import LaneGates
 from headway.scheduler.explain import ancestors, deadlocks
 from headway.scheduler.explain.views import FURTHEST_PLACE, places_in_queue, views
-from headway.scheduler.finish import postponed
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
 from headway.storage.records import JobRecord
@@ -88,21 +75,8 @@ def _with_others(late: Closed, other: Closed | None) -> Closed:
 
 
 def _own_gates(record: JobRecord, facts: Facts) -> dict[Gate, Closed]:
-    """Those of the job's own gates that are closed, in order."""
-    terms = record.terms
-    verdicts = {
-        Gate.TIME: time.check(moments.maybe_from_millis(record.scheduled_for), facts.now),
-        Gate.AFTER: _after(facts.predecessors(record)),
-        Gate.ARTIFACTS: _artifacts(record, facts),
-        Gate.PINNED_HEAD: pinned_head.check(
-            terms.pinned_head, facts.head(record), facts.head_matches(record)
-        ),
-        Gate.APPROVAL: approval.check(record.approval),
-        Gate.LOCKS: locks.check(
-            terms.locks, facts.locks.holders(record), facts.locks.ahead(record)
-        ),
-    }
-    return {gate: closed for gate, closed in verdicts.items() if closed is not None}
+    """Those of the job's own gates that are closed, in order, with all that keeps them closed."""
+    return own_gates.all_closed(record, facts, {Gate.AFTER: _after, Gate.ARTIFACTS: _artifacts})
 
 
 def _not_decided_yet(found: dict[Gate, Closed]) -> dict[Gate, Closed]:
@@ -122,8 +96,9 @@ def _in_line(tx: Transaction, record: JobRecord) -> Closed:
     )
 
 
-def _after(predecessors: Sequence[Predecessor]) -> Closed | None:
+def _after(record: JobRecord, facts: Facts) -> Closed | None:
     """One that can no longer be met decides, and those that are still open are named too."""
+    predecessors = facts.predecessors(record)
     closed = after.check(predecessors)
     if closed is None:
         return None
@@ -184,7 +159,7 @@ def _never(closed: Iterable[Closed]) -> bool:
 
 def _status(tx: Transaction, record: JobRecord, closed: Verdicts) -> states.JobStatus:
     """What has closed since the job was admitted shows at once, unless it ends the job."""
-    shut = (closed[gate] for gate in Gate if gate in closed)
+    shut = (closed[gate] for gate in GATES if gate in closed)
     first = next((one for one in shut if not one.is_busy), None)
     behind = record.status is states.WAITING_ON_DEPS
     if behind and postponed.among(tx, [record.number]):
@@ -204,7 +179,7 @@ def _rows(
         _closed_row(scheduler, tx, gate, closed[gate])
         if gate in closed
         else GateRow(gate=gate, state=GateState.OPEN)
-        for gate in Gate
+        for gate in GATES
     )
 
 
@@ -222,7 +197,7 @@ def _with_ancestors(
 
 def _rows_of_unstarted(tx: Transaction, record: JobRecord, closed: Verdicts) -> tuple[GateRow, ...]:
     """The gate that ended a job was the last it came to; without one, none is known."""
-    order = list(Gate)
+    order = list(GATES)
     last = next((order.index(gate) for gate in order if gate in closed), -1)
     return (
         *(GateRow(gate=gate, state=GateState.OPEN) for gate in order[: max(last, 0)]),

@@ -12,15 +12,14 @@ from headway.domain import artifacts, events, retries, states
 from headway.domain.gates import after
 from headway.domain.jobs import Policy, RetryState
 from headway.domain.states import JobStatus
-from headway.scheduler.admit import lane_waits, lock_queues
-from headway.scheduler.admit.admit import Blocked
-from headway.scheduler.admit.admit import admit as look_at_gates
-from headway.scheduler.claim import limit_waits
-from headway.scheduler.finish import group_consequences, outbox, postponed
+from headway.scheduler.admit import lane_waits, lock_queues, postponed
+from headway.scheduler.admit.admit import Admission, admit
+from headway.scheduler.admit.insert import insert
+from headway.scheduler.admit.standing import Blocked
+from headway.scheduler.finish import group_consequences, outbox
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.submit.insert import insert
 from headway.storage import codec, holds, jobs, records
 from headway.storage.records import JobRecord
 from headway.storage.transaction import READY, Transaction
@@ -31,54 +30,35 @@ MARKER = "custom:"
 MOST_BLOCKERS = 50
 """How many of the things that blocked a job are kept with it."""
 
-MOST_TRIED = 1000
-"""How many may try for locks that came free in one transaction; the timekeeper sees to the rest."""
+
+def settle(scheduler: Scheduler, tx: Transaction, ended: Sequence[Ended]) -> None:
+    """Record these ends and everything that follows from them."""
+    admission = Admission(scheduler, tx)
+    room = postponed.AT_ONCE
+    while ended or admission.goes_on:
+        more, stopped = _consequences(scheduler, tx, ended) if ended else (set[int](), [])
+        taken = _as_many_as_fit(tx, more, room)
+        room -= len(taken)
+        blocked = admission.round(
+            taken,
+            ended=[one.record for one in ended],
+            ending=[one.record.number for one in stopped],
+        )
+        ended = [*stopped, *(_blocked(one) for one in blocked)]
+    admission.end()
 
 
-def settle(
+def admit_or_end(
     scheduler: Scheduler,
     tx: Transaction,
+    numbers: Collection[int] = (),
     *,
-    ended: Sequence[Ended] = (),
-    admit: Collection[int] = (),
     freed: Collection[str] = (),
     tried: Collection[int] = (),
 ) -> None:
-    """Record these ends and everything that follows from them.
-
-    `freed` are locks to try for, and `tried` have done so in an earlier transaction.
-    """
-    waiting, freed = set(admit), set(freed)
-    goes_on, tried = bool(tried), set(tried)
-    tries_left, put_off = MOST_TRIED, set[str]()
-    room = postponed.AT_ONCE
-    while ended or waiting or freed:
-        stopped: list[Ended] = []
-        somebody_ended = bool(ended)
-        if ended:
-            more, stopped = _consequences(scheduler, tx, ended)
-            taken = _as_many_as_fit(tx, more, room)
-            room -= len(taken)
-            waiting |= taken
-            freed |= lock_queues.keys_of(one.record for one in ended if one.record.gated)
-        gone = {one.record.number for one in stopped}
-        found = look_at_gates(scheduler, tx, waiting - gone)
-        _hand_on_marks(tx, [*(one.record for one in ended), *found.unmarked])
-        ended = [*stopped, *(_blocked(one) for one in found.blocked)]
-        freed |= found.left | lock_queues.keys_of(
-            one for one in found.locked if one.number in tried
-        )
-        if somebody_ended:  # it may have kept from a lock who tried in vain
-            tried = set()
-        waiting = lock_queues.next_in_line(tx, freed, tried) | (found.unseen - tried)
-        if waiting and tries_left <= 0:
-            put_off |= freed
-            waiting = set()
-        tried |= waiting
-        tries_left -= len(waiting)
-        freed = set()
-    if put_off:
-        lock_queues.put_off(tx, put_off, tried, first=goes_on)
+    """Admit jobs and those that wait for freed locks; those that can never start end."""
+    blocked = admit(scheduler, tx, numbers, freed=freed, tried=tried)
+    settle(scheduler, tx, [_blocked(one) for one in blocked])
 
 
 def _as_many_as_fit(tx: Transaction, numbers: set[int], room: int) -> set[int]:
@@ -88,12 +68,6 @@ def _as_many_as_fit(tx: Transaction, numbers: set[int], room: int) -> set[int]:
     first = set(sorted(numbers)[:room])
     postponed.put_off(tx, numbers - first)
     return first
-
-
-def _hand_on_marks(tx: Transaction, gone: Iterable[JobRecord]) -> None:
-    """Jobs that a full limit kept waiting no longer do: the next of their lanes have waited too."""
-    marked = [one for one in gone if one.limited_since is not None]
-    limit_waits.hand_on(tx, {one.lane_id: one.limited_since or 0 for one in marked})
 
 
 def _blocked(one: Blocked) -> Ended:

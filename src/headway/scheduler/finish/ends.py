@@ -6,7 +6,7 @@ from headway.domain.gates import Blocker
 from headway.domain.jobs import WaitReason
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler.submit.insert import NewJob
+from headway.scheduler.admit.insert import NewJob
 from headway.storage.records import JobRecord
 
 

@@ -11,11 +11,10 @@ from headway.domain.leases import LeaseState
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.states import JobStatus
 from headway.scheduler.admit import lane_waits
-from headway.scheduler.claim import start
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, jobs, records
+from headway.storage import codec, jobs, payloads, records
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
 
@@ -53,7 +52,7 @@ def finish(
         if (run_id := str(record.run_id))
     ]
     close_runs(tx, [(one, wanted[str(one.run_id)].outcome) for one in ended], LeaseState.RELEASED)
-    consequences.settle(scheduler, tx, ended=ended)
+    consequences.settle(scheduler, tx, ended)
     answers = {
         str(one.run_id): Answer(lease_id=str(one.run_id), status=one.status) for one in ended
     }
@@ -69,7 +68,7 @@ def _shown_errors(
     failed = {str(one.run_id): one for one in ended if wanted[str(one.run_id)].outcome.error}
     if not failed:
         return {}
-    params = start.params_of(tx, [one.payload_id for one in failed.values()])
+    params = payloads.read(tx, [one.payload_id for one in failed.values()])
     names = secrets.names(scheduler.rules.secret_params)
     return {
         run_id: secrets.hidden(
@@ -206,5 +205,5 @@ def abandon(
     release.note()
     ended = [_ended(record, outcome, progress, outcome.error) for record, progress in found]
     close_runs(tx, [(one, outcome) for one in ended], LeaseState.EXPIRED)
-    consequences.settle(scheduler, tx, ended=ended)
+    consequences.settle(scheduler, tx, ended)
     return ended

@@ -4,8 +4,8 @@ from datetime import datetime
 
 from headway.domain.jobs import Approval, Policy
 from headway.domain.values import moments
+from headway.scheduler.admit.insert import NewJob
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.submit.insert import NewJob
 from headway.storage import jobs, records
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction

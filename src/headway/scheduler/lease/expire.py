@@ -45,6 +45,6 @@ def give_back(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> 
     for record in claimed:
         tx.note(events.CLAIM_EXPIRED, record.number, {"worker_id": record.worker_id})
     tx.many("return_claim", [{"number": record.number} for record in claimed])
-    consequences.settle(scheduler, tx, admit=[record.number for record in claimed])
+    consequences.admit_or_end(scheduler, tx, [record.number for record in claimed])
     tx.wake(READY)
     return len(claimed)

@@ -11,9 +11,9 @@ from headway.domain.limits import Room
 from headway.domain.values import moments
 from headway.domain.workers import Abilities
 from headway.protocol.work_shapes import BeatAnswer, Denied, Granted, HeartbeatItem
-from headway.scheduler.admit import admit, lane_waits
+from headway.scheduler.admit import lane_waits, own_gates, starvation
 from headway.scheduler.admit.gate_facts import gather
-from headway.scheduler.claim import start, starvation
+from headway.scheduler.claim import start
 from headway.scheduler.claim.pick import Candidate, ClaimRequest
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
@@ -38,7 +38,7 @@ def request(
     if (lease := _granted_before(scheduler, tx, reference, worker_id)) is not None:
         return Granted(lease=lease)
     record = _claimed(tx, reference, worker_id)
-    closed = admit.first_closed(record, gather(scheduler, tx, [record]))
+    closed = own_gates.first_closed(record, gather(scheduler, tx, [record]))
     if closed is not None and closed.status in states.TERMINAL:
         return _end(scheduler, tx, record, closed)
     denied = _reason_to_deny(scheduler, tx, record, closed)
@@ -95,7 +95,7 @@ def _end(
         blockers=closed.blockers,
         retry=False,
     )
-    consequences.settle(scheduler, tx, ended=[ended])
+    consequences.settle(scheduler, tx, [ended])
     return Denied(retry_after_ms=0, reason=closed.detail)
 
 

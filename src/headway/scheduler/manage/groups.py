@@ -65,7 +65,7 @@ def cancel(
         for record in active
         if record.status is not states.RUNNING
     ]
-    consequences.settle(scheduler, tx, ended=waiting)
+    consequences.settle(scheduler, tx, waiting)
     for record in active:
         if record.status is states.RUNNING:
             cancelling.cancel(scheduler, tx, record.number, reason=reason, force=force)
@@ -99,7 +99,7 @@ def reorder(
     for record in waiting:
         tx.note(events.CHANGED, record.number, {"group_id": group_id, "reordered": True})
     numbers = [record.number for record in waiting]
-    consequences.settle(scheduler, tx, admit=numbers, freed=lock_queues.keys_of(waiting))
+    consequences.admit_or_end(scheduler, tx, numbers, freed=lock_queues.keys_of(waiting))
     return groups.find(tx, group_id)
 
 

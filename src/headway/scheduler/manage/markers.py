@@ -45,7 +45,7 @@ def _name(scheduler: Scheduler, type_: str, key: str) -> str:
 
 def _tell_consumers(scheduler: Scheduler, tx: Transaction, name: str) -> None:
     rows = tx.rows("consumers", artifacts=records.listed([name]))
-    consequences.settle(scheduler, tx, admit=[row["job_number"] for row in rows])
+    consequences.admit_or_end(scheduler, tx, [row["job_number"] for row in rows])
 
 
 def _view(row: Row) -> MarkerView:

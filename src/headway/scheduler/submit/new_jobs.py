@@ -14,9 +14,9 @@ from headway.domain.requests.job_requests import JobRequest
 from headway.domain.templates import Template
 from headway.domain.values import moments
 from headway.scheduler import command_permission
+from headway.scheduler.admit.insert import NewJob
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import artifact_names, keys, params
-from headway.scheduler.submit.insert import NewJob
 from headway.scheduler.submit.named_jobs import EarlierJobs
 from headway.scheduler.submit.references import Plan
 from headway.storage import codec

@@ -9,8 +9,8 @@ from headway.domain.jobs import After, Policy
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import AfterRequest, BatchJobRequest, JobRequest
 from headway.domain.templates import Template
+from headway.scheduler.admit.insert import NewJob
 from headway.scheduler.submit.batch_errors import Turns
-from headway.scheduler.submit.insert import NewJob
 from headway.scheduler.submit.named_jobs import EarlierJobs
 
 REF = "ref:"

@@ -12,18 +12,17 @@ from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import JobRequest
 from headway.domain.tokens import Principal
 from headway.domain.values.plain_json import Checked
+from headway.scheduler.admit.insert import Inserted, NewJob, insert
 from headway.scheduler.explain import views
 from headway.scheduler.finish import consequences
-from headway.scheduler.manage import audit
-from headway.scheduler.manage.templates import Templates
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import keys, params, references, submit_alone
 from headway.scheduler.submit.batch_errors import Turns
-from headway.scheduler.submit.insert import Inserted, NewJob, insert
+from headway.scheduler.submit.known_templates import Templates
 from headway.scheduler.submit.named_jobs import EarlierJobs
 from headway.scheduler.submit.new_jobs import Builder, Origin
 from headway.scheduler.submit.references import Plan, Submitted
-from headway.storage import codec, jobs
+from headway.storage import audit, codec, jobs
 from headway.storage.jobs import Allocation, LaneIds
 from headway.storage.transaction import Manner, Transaction
 
@@ -98,7 +97,7 @@ def _note_submits(tx: Transaction, wishes: Sequence[Wish], made: Sequence[Submit
             numbers.setdefault(wish.by, []).append(one.number)
     submits = [(by, "create_job", f"job {ranges(its)}") for by, its in numbers.items()]
     if submits:
-        audit.note_all(wishes[0].scheduler, tx, submits)
+        audit.note_all(tx, wishes[0].scheduler.new_id, submits)
 
 
 def _receipt(tx: Transaction, one: Submitted, job: Job, request: JobRequest) -> Receipt:
@@ -180,7 +179,7 @@ def _submit_all(
     inserted = insert(tx, new_jobs)
     if shown is not None:
         shown.note(new_jobs, inserted, lane_ids)
-    consequences.settle(scheduler, tx, admit=inserted.to_admit)
+    consequences.admit_or_end(scheduler, tx, inserted.to_admit)
     made = {
         place: Submitted(number=plan.number, job_id=plan.job_id) for place, plan in plans.items()
     }

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import JobRequest
-from headway.scheduler.manage.templates import Templates
 from headway.scheduler.submit import references
+from headway.scheduler.submit.known_templates import Templates
 from headway.storage.jobs import LaneIds
 from headway.storage.transaction import Transaction
 

@@ -171,7 +171,7 @@ def _tell_delays(scheduler: Scheduler, tx: Transaction, after: int) -> int | Non
     rows = tx.rows("delayed_jobs", after=after, count=BATCH)
     numbers = [row["number"] for row in rows]
     if numbers:
-        consequences.settle(scheduler, tx, admit=numbers)
+        consequences.admit_or_end(scheduler, tx, numbers)
     return numbers[-1] if len(numbers) == BATCH else None
 
 

@@ -32,7 +32,7 @@ def _may_have_come(scheduler: Scheduler, what: str) -> bool:
 def _admit(scheduler: Scheduler, tx: Transaction, whats: list[str]) -> bool:
     """Let some of those who wait try; whether others may have more luck."""
     tried = _watchers(tx, whats)
-    consequences.settle(scheduler, tx, admit=tried)
+    consequences.admit_or_end(scheduler, tx, tried)
     left = _watchers(tx, whats)
     return bool(left) and left != tried
 

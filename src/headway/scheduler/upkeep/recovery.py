@@ -10,13 +10,13 @@ from headway.domain import errors, retries, states
 from headway.domain.jobs import RetryState
 from headway.domain.leases import LeaseState
 from headway.domain.runs import Outcome, RunStatus
+from headway.scheduler.admit.insert import insert
 from headway.scheduler.explain import status
 from headway.scheduler.finish import consequences, finish
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.lease import expire
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.submit.insert import insert
 from headway.scheduler.upkeep import direct
 from headway.storage import codec, jobs, records
 from headway.storage.records import JobRecord
@@ -167,7 +167,7 @@ def _mend_jobs_without_lease(scheduler: Scheduler, tx: Transaction, numbers: Seq
     """RUNNING without a lease: an open run fails, one that ended decides, a missing one fails."""
     found = [one for one in jobs.read(tx, numbers) if one.status is states.RUNNING]
     ended = [_end(tx, record) for record in found]
-    consequences.settle(scheduler, tx, ended=ended)
+    consequences.settle(scheduler, tx, ended)
     return len(ended)
 
 
@@ -226,7 +226,7 @@ def _create_missing_retries(scheduler: Scheduler, tx: Transaction, numbers: Sequ
         )
         if isinstance(decision, retries.RetryAt):
             created.append(retry_job(scheduler, tx, record, decision.moment))
-    consequences.settle(scheduler, tx, admit=insert(tx, created).to_admit)
+    consequences.admit_or_end(scheduler, tx, insert(tx, created).to_admit)
     return len(created)
 
 

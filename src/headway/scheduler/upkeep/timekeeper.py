@@ -13,8 +13,8 @@ from functools import partial
 
 from headway.domain import errors
 from headway.domain.values import moments
-from headway.scheduler.admit import lane_waits, lock_queues
-from headway.scheduler.finish import consequences, postponed
+from headway.scheduler.admit import lane_waits, lock_queues, postponed
+from headway.scheduler.finish import consequences
 from headway.scheduler.lease import expire
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import clock_steps, direct, probe, trigger
@@ -169,7 +169,7 @@ def _admit_due(scheduler: Scheduler, tx: Transaction) -> int:
     """Jobs whose time has come may be claimed, if their other gates are open."""
     numbers = [row["number"] for row in tx.rows("due_jobs", now=tx.now_ms, count=BATCH)]
     if numbers:
-        consequences.settle(scheduler, tx, admit=numbers)
+        consequences.admit_or_end(scheduler, tx, numbers)
     return len(numbers)
 
 
@@ -177,7 +177,7 @@ def _try_on(scheduler: Scheduler, tx: Transaction) -> int:
     """The lines for some locks were too long for one transaction: the next of them try."""
     keys, tried = lock_queues.take_up(tx)
     if keys:
-        consequences.settle(scheduler, tx, freed=keys, tried=tried)
+        consequences.admit_or_end(scheduler, tx, freed=keys, tried=tried)
     return BATCH if lock_queues.is_put_off(tx) else 0
 
 
@@ -187,7 +187,7 @@ def _settle_on(scheduler: Scheduler, tx: Transaction) -> int:
     One slice a round: what else is due comes in between.
     """
     if numbers := postponed.take_up(tx):
-        consequences.settle(scheduler, tx, admit=numbers)
+        consequences.admit_or_end(scheduler, tx, numbers)
     return 0
 
 

@@ -16,9 +16,9 @@ from headway.domain.jobs import Lane
 from headway.domain.limits import Keeper, Room
 from headway.domain.values import moments, priorities
 from headway.domain.workers import Abilities
-from headway.scheduler.admit import admit
 from headway.scheduler.admit.gate_facts import gather
 from headway.scheduler.admit.live_workers import known_workers
+from headway.scheduler.admit.own_gates import first_closed
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, limits, records
 from headway.storage.records import Head
@@ -125,7 +125,7 @@ class _Able:
         self._open: dict[int, bool] = {}
         gated = jobs.read(tx, [job.number for job in those if job.gated])
         facts = gather(scheduler, tx, gated)
-        self._held = {one.number for one in gated if admit.first_closed(one, facts) is not None}
+        self._held = {one.number for one in gated if first_closed(one, facts) is not None}
 
     def could_start(self, job: Head) -> bool:
         """Whether every gate but the limits is open; a claimed job has its worker."""

@@ -1,0 +1,78 @@
+"""The gates of a job itself, each with the facts that it looks at."""
+
+from collections.abc import Callable, Mapping
+
+from headway.domain.gates import (
+    GATES,
+    Closed,
+    Gate,
+    after,
+    approval,
+    artifacts,
+    locks,
+    pinned_head,
+    time,
+)
+from headway.domain.values import moments
+from headway.scheduler.admit.gate_facts import Facts
+from headway.storage.records import JobRecord
+
+Check = Callable[[JobRecord, Facts], Closed | None]
+
+
+def _time(record: JobRecord, facts: Facts) -> Closed | None:
+    return time.check(moments.maybe_from_millis(record.scheduled_for), facts.now)
+
+
+def _after(record: JobRecord, facts: Facts) -> Closed | None:
+    return after.check(facts.predecessors(record))
+
+
+def _artifacts(record: JobRecord, facts: Facts) -> Closed | None:
+    wait = record.terms.missing_producer == "wait"
+    return artifacts.check(facts.needs(record), wait_for_producer=wait)
+
+
+def _pinned_head(record: JobRecord, facts: Facts) -> Closed | None:
+    pin = record.terms.pinned_head
+    return pinned_head.check(pin, facts.head(record), facts.head_matches(record))
+
+
+def _approval(record: JobRecord, _: Facts) -> Closed | None:
+    return approval.check(record.approval)
+
+
+def _locks(record: JobRecord, facts: Facts) -> Closed | None:
+    held = facts.locks
+    return locks.check(record.terms.locks, held.holders(record), held.ahead(record))
+
+
+CHECKS: Mapping[Gate, Check] = {
+    Gate.TIME: _time,
+    Gate.AFTER: _after,
+    Gate.ARTIFACTS: _artifacts,
+    Gate.PINNED_HEAD: _pinned_head,
+    Gate.APPROVAL: _approval,
+    Gate.LOCKS: _locks,
+}
+
+_OWN = tuple(CHECKS[gate] for gate in GATES if gate in CHECKS)
+_UNGATED = tuple(CHECKS[gate] for gate in GATES if gate in (Gate.TIME, Gate.AFTER))
+"""Most jobs have no other gates."""
+
+
+def first_closed(record: JobRecord, facts: Facts) -> Closed | None:
+    """The first closed gate, of those that decide whether a job may be claimed."""
+    for check in _OWN if record.gated else _UNGATED:
+        if (closed := check(record, facts)) is not None:
+            return closed
+    return None
+
+
+def all_closed(
+    record: JobRecord, facts: Facts, instead: Mapping[Gate, Check] | None = None
+) -> dict[Gate, Closed]:
+    """Every closed gate in order; `instead` are checks that name more than the first blocker."""
+    checks = {**CHECKS, **(instead or {})}
+    verdicts = {gate: checks[gate](record, facts) for gate in GATES if gate in checks}
+    return {gate: closed for gate, closed in verdicts.items() if closed is not None}
