@@ -47,7 +47,7 @@ class ServerFile:
             return None
 
     def claim(self, url: str, *, elsewhere: bool) -> Running | None:
-        """Write it for this process; answers the server that has it already, if one does."""
+        """Write it for this process; return the server that has it already, if one does."""
         other = self.running()
         if other is not None and other.pid != os.getpid():
             return other

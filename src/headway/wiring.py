@@ -256,7 +256,7 @@ def _borrow(connection: Any) -> Borrowed:
 
 
 def _detached(app: "App") -> Scheduler:
-    """A scheduler for verbs that run in somebody else's transaction."""
+    """A scheduler for verbs that run in a caller's transaction."""
     transport = app.client.transport
     if isinstance(transport, LocalTransport):
         return transport.scheduler

@@ -1,7 +1,7 @@
 """What the shell offers at Tab: numbers and names that the scheduler knows, statuses.
 
 Names come from anyone who may submit, and zsh evaluates what it is offered: only characters that
-mean nothing to a shell pass. Without a server that answers in time nothing is offered or said.
+mean nothing to a shell pass. If no server responds in time, nothing is offered or printed.
 """
 
 import contextlib

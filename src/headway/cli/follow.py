@@ -35,7 +35,7 @@ class Follower:
         self._shown_reason: WaitReason | None = None
 
     def follow(self, reference: JobRef) -> Job:
-        """Wait for the end; answers the job as it ended."""
+        """Wait for the end; return the job as it ended."""
         for job in self._looks(reference):
             if job.run_id is not None and job.started_at is not None:
                 self._read(job.run_id)
@@ -45,7 +45,7 @@ class Follower:
         return job
 
     def until_started(self, reference: JobRef) -> Job:
-        """Wait until it runs, or has ended without; answers the job as it is then."""
+        """Wait until it runs, or has ended without; return the job as it is then."""
         for job in self._looks(reference):
             if job.started_at is not None:
                 break

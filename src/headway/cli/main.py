@@ -111,7 +111,7 @@ def root(
     db: options.Db = None,
     url: options.Url = None,
     token: options.Token = None,
-    version: Annotated[  # noqa: ARG001  (its callback answers)
+    version: Annotated[  # noqa: ARG001  (its callback prints it)
         bool,
         typer.Option(
             "--version", callback=_version, is_eager=True, help="Show the version and exit."

@@ -158,7 +158,7 @@ def _has_useful_token(tx: Transaction) -> bool:
 
 
 def _refuse_open_door(settings: Settings, scheduler: Scheduler) -> None:
-    """Others are let in only by somebody who has made tokens for them."""
+    """Other machines are admitted only once there are tokens."""
     if settings.host in LOOPBACK:
         return
     if not scheduler.store.read(_has_useful_token):

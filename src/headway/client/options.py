@@ -98,7 +98,7 @@ def _refuse_unknown(given: dict[str, Any]) -> None:
 
 
 def _listed(value: Any) -> tuple[Any, ...]:
-    """What is meant by one alone is a list of one: a text has letters, which nobody means."""
+    """A single value is a list of one; a text is not a list of its letters."""
     return (value,) if isinstance(value, str | dict) else tuple(value)
 
 

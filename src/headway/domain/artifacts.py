@@ -42,7 +42,7 @@ class JobSucceeded(_Basic, frozen=True, kw_only=True, tag="job"):
 
 
 class Marker(_Basic, frozen=True, kw_only=True, tag="custom"):
-    """Somebody has written this marker."""
+    """The marker was written."""
 
     type: str
     key: str

@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 LOGIN_REFUSED = "login_refused"
-NOBODY = "unknown"
+UNKNOWN = "unknown"
 """The actor of a refused login."""
 
 KEPT_DAYS = 400

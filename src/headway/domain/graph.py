@@ -38,7 +38,7 @@ def find_cycle(edges: Mapping[int, Sequence[int]]) -> list[int] | None:
 def stuck(waits: Mapping[int, Sequence[Collection[int]]]) -> set[int]:
     """Who can never go on, if each has to wait for one of each of its sets.
 
-    Whoever waits for nothing, or is not known to wait, goes on; and so does all that this frees.
+    A job that waits for nothing, or is not known to wait, goes on, as does each that this frees.
     """
     behind: dict[int, list[tuple[int, int]]] = {}
     for node, sets in waits.items():

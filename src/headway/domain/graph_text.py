@@ -63,7 +63,7 @@ class _Drawing:
         self._shown: set[str] = set()
 
     def lines(self) -> Iterator[str]:
-        """All trees. Jobs in a circle are below nobody, so they come at the end."""
+        """All trees. Jobs in a cycle have no root, so they come at the end."""
         order = sorted(self._nodes.values(), key=lambda node: node.number)
         tops = [node for node in order if node.id not in self._targets]
         for node in [*tops, *order]:

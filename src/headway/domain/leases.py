@@ -23,7 +23,7 @@ LARGEST_MESSAGE = 1024
 
 
 class LeaseState(StrEnum):
-    """ACTIVE until it is released or nobody renews it."""
+    """ACTIVE until it is released, or expires without a renewal."""
 
     ACTIVE = "ACTIVE"
     EXPIRED = "EXPIRED"

@@ -132,7 +132,7 @@ class ConcurrencyPolicy(Protocol):
     """The plug-in point: which limits a job uses, and how much of each."""
 
     def uses(self, lane: Lane) -> Mapping[str, int]:
-        """The limits that a job of this lane uses; limits nobody has defined are unlimited."""
+        """The limits that a job of this lane uses; limits that are not defined are unlimited."""
 
 
 class StandardPolicy:

@@ -1,4 +1,4 @@
-"""A reservation: the next slot is promised to somebody."""
+"""A reservation: the next free slot goes to its holder."""
 
 from datetime import datetime
 from enum import StrEnum

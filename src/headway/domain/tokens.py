@@ -66,7 +66,7 @@ _FORM = re.compile(r"hw_[A-Za-z0-9_-]{32,}")
 
 
 def has_our_form(token: str) -> bool:
-    """Whether it may be a token that Headway made: long enough that nobody guesses it."""
+    """Whether it may be a token that Headway made: long enough that it cannot be guessed."""
     return _FORM.fullmatch(token) is not None
 
 

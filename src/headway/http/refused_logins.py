@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from headway.domain.audit import LOGIN_REFUSED, NOBODY, AuditEntry
+from headway.domain.audit import LOGIN_REFUSED, UNKNOWN, AuditEntry
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import audit
 from headway.storage.awaiting import awaiting
@@ -56,7 +56,7 @@ class RefusedLogins:
                     AuditEntry(
                         entry_id=self._scheduler.new_id(tx.now),
                         at=tx.now,
-                        actor=NOBODY,
+                        actor=UNKNOWN,
                         action=LOGIN_REFUSED,
                         target=address if count == 1 else f"{address}, {count} times",
                     )

@@ -59,7 +59,7 @@ class Harness:
         app.client = Client(LocalTransport(self.scheduler))
 
     def run_until_idle(self) -> int:
-        """Run jobs, one after the other, until nothing can run now; answers how many ran."""
+        """Run jobs, one after the other, until nothing can run now; return how many ran."""
         run_logs.capture()
         for ran in range(MOST_ROUNDS):
             while timekeeper.run_due(self.scheduler, self._started_at) <= 0:
@@ -69,7 +69,7 @@ class Harness:
         raise RuntimeError(f"still not idle after {MOST_ROUNDS} jobs")
 
     def advance(self, span: float | str) -> int:
-        """Move the clock on and run what has come due; answers how many jobs ran."""
+        """Move the clock on and run what has come due; return how many jobs ran."""
         self.clock.advance(span)
         return self.run_until_idle()
 

@@ -83,7 +83,7 @@ class JobContext:
 
     @property
     def cancelled(self) -> bool:
-        """Whether somebody asked this run to stop, or its time is up."""
+        """Whether this run was asked to stop, or its time is up."""
         return self._cancelled
 
     @property

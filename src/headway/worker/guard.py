@@ -96,7 +96,7 @@ class Guard:
             except BrokenPipeError:
                 os.close(self._pipe)
                 self._process.wait()
-        # There is none yet, or somebody killed it: a new one has to know everything.
+        # There is none yet, or it was killed: a new one has to know everything.
         self._spawn()
         for pgid, (began, deadline) in self._watched.items():
             os.write(self._pipe, _watch_line(pgid, began, deadline).encode())

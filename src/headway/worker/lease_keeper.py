@@ -153,7 +153,7 @@ class LeaseKeeper:
                 log.exception("a lost lease could not be given up")
 
     def _sleep(self, signal: threading.Event, due_at: Callable[[Held], float | None]) -> None:
-        """Until something is due, but never for long; without leases, until somebody signals."""
+        """Until something is due, but never for long; without leases, until a signal."""
         with self._lock:
             moments = [due_at(held) for held in self._held.values()]
             due = [moment for moment in moments if moment is not None]

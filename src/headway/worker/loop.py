@@ -97,7 +97,7 @@ class Worker:
         self._transport.wake()
 
     def stop(self, grace_s: float) -> bool:
-        """Claim nothing more, let running work end; answers whether all of it did."""
+        """Claim nothing more, let running work end; return whether all of it did."""
         give_up = time.monotonic() + grace_s
         self.retire()
         while self._claimer.is_alive() and (left_s := give_up - time.monotonic()) > 0:
@@ -182,7 +182,7 @@ class Worker:
         return not self._takes_reports and self._reporter.unreported >= self.slots.size
 
     def _claim(self) -> bool:
-        """Claim jobs and start them; answers whether no more are left for now."""
+        """Claim jobs and start them; return whether no more are left for now."""
         with self.slots.door:
             wanted = min(self.slots.free, MOST_PER_CLAIM)
             if wanted <= 0 or self._has_too_much_to_report:  # it may while a slot was waited for

@@ -135,7 +135,7 @@ def terminate(pgid: int) -> None:
 
 def send(pgid: int, number: signal.Signals) -> None:
     """Send a signal to a group that may be gone already."""
-    # macOS answers "not permitted" for a group of zombies.
+    # macOS returns "not permitted" for a group of zombies.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pgid, number)
 

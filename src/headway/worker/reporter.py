@@ -122,7 +122,7 @@ class Reporter:
                 if isinstance(error, errors.HeadwayError) or surprises >= MOST_SURPRISES:
                     self._report_apart(ended, error)
                     return
-                # What nobody foresaw may pass, and an outcome is not thrown away for it.
+                # An unexpected error may pass, and an outcome is not thrown away for it.
                 log.warning("%d outcomes could not be reported: %r", len(ended), error)
                 self._stopping.wait(wait_s)
                 wait_s *= 2

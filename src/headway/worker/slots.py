@@ -33,7 +33,7 @@ class Slots:
         """So many slots are free again."""
         with self._changed:
             self._used -= count
-            # Waking somebody for every job would cost more than a short job itself.
+            # Waking a thread for every job would cost more than a short job itself.
             if not self._used or (self._wanted and self.free >= min(self._wanted)):
                 self._changed.notify_all()
 

@@ -181,7 +181,7 @@ class LocalTransport:
             self._claimer = None
 
     def _hear(self) -> None:
-        """Somebody set jobs free; of what went along with its own claim, that claim knew."""
+        """Jobs were set free elsewhere; those of its own claim are known to that claim."""
         if threading.get_ident() != self._claimer:
             self._ready.set()
 

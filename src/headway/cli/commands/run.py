@@ -119,7 +119,7 @@ def _worker(session: "Session", number: int) -> Iterator[None]:
         data=scheduler.data,
         bound=scheduler.output,
     )
-    # A server that crashed may have left a reservation that nobody else would end.
+    # A server that crashed may have left a reservation that nothing else would end.
     recovery.recover(
         scheduler,
         worker_wiring.is_alive,

@@ -221,7 +221,7 @@ def _pause(_session: Session, job: Job, row: GateRow) -> list[Step]:
 
 
 def _worker(session: Session, job: Job, row: GateRow) -> list[Step]:
-    """Beside a server a worker is enough; without one somebody has to schedule, too."""
+    """Beside a server a worker is enough; without one, a scheduler is needed too."""
     if threads := _threads(row):
         numbers = ", ".join(str(session.number(one)) for one in threads)
         return [

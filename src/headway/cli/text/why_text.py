@@ -71,7 +71,7 @@ def mark(session: Session, state: GateState) -> str:
 def _blockers(
     session: Session, blockers: Sequence[Blocker], seen: set[str], depth: int
 ) -> Iterator[Sequence[Cell]]:
-    """Everybody who blocks, and underneath what blocks them in their turn."""
+    """Everything that blocks, and underneath what blocks that in turn."""
     indent = "      " + "   " * (depth - 1)
     blockers = [one for one in blockers if one.kind != "cause"]
     ends_here = depth == DEEPEST or any(one.kind == "circle" for one in blockers)

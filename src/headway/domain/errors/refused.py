@@ -37,7 +37,7 @@ class NotClaimed(NotFound):
 
 
 class NoStore(NotFound):
-    """Nobody has worked in this folder yet."""
+    """There is no store in this folder yet."""
 
     code = "no_store"
 

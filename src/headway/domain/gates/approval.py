@@ -6,7 +6,7 @@ from headway.domain.jobs import Approval
 
 
 def check(approval: Approval | None) -> Closed | None:
-    """Closed until somebody approves. A rejection ends the job there and then."""
+    """Closed until the job is approved. A rejection ends it at once."""
     if approval is not Approval.PENDING:
         return None
     return Closed(

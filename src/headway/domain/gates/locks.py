@@ -41,7 +41,7 @@ def check(
 
 
 def behind(first: Sequence[Holder]) -> Closed:
-    """Nobody holds the locks, but others are ready to take them and go first."""
+    """The locks are free, but jobs ahead are ready to take them."""
     return _closed(
         [_blocker(one, f"may take {one.key} ({one.mode}) and goes first") for one in first]
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
-"""A moment that somebody names: with an offset, so that it cannot be misread."""
+"""A moment in a request: with an offset, so that it cannot be misread."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from headway.scheduler.waiting_counts import Count, ReasonOf
 from headway.storage import limits, reservations
 from headway.storage.transaction import Transaction
 
-NOBODY = 0
+NO_JOB = 0
 """The number of no job: one that does not starve."""
 
 
@@ -61,6 +61,6 @@ def waiting_counts(scheduler: Scheduler, tx: Transaction) -> Count:
 
     def gates() -> ReasonOf:
         shut = LaneGates(scheduler, tx)
-        return lambda lane: closed.kind if (closed := shut.first_closed(lane, NOBODY)) else None
+        return lambda lane: closed.kind if (closed := shut.first_closed(lane, NO_JOB)) else None
 
     return scheduler.waiting.count(tx, gates)

@@ -49,7 +49,7 @@ def _kinds(scheduler: Scheduler, tx: Transaction, rows: Sequence[Row]) -> dict[i
         return {}
     gates = lane_gates.LaneGates(scheduler, tx)
     closed = {
-        row["lane_id"]: gates.first_closed(records.lane(row), lane_gates.NOBODY) for row in rows
+        row["lane_id"]: gates.first_closed(records.lane(row), lane_gates.NO_JOB) for row in rows
     }
     return {lane_id: one.kind for lane_id, one in closed.items() if one is not None}
 

@@ -15,7 +15,7 @@ from headway.domain.workers import Abilities
 from headway.protocol.work_shapes import MOST_PER_CLAIM
 from headway.scheduler.admit import late_threads, own_gates, starvation
 from headway.scheduler.admit.gate_facts import Facts
-from headway.scheduler.admit.lane_gates import NOBODY
+from headway.scheduler.admit.lane_gates import NO_JOB
 from headway.scheduler.claim import duplicates, lane_order
 from headway.scheduler.claim.lane_order import Order
 from headway.scheduler.scheduler import Scheduler
@@ -181,7 +181,7 @@ class Picker:
 
     def is_full_for(self, lane_id: int, lane: Lane) -> bool:
         """Whether a limit has no room for one more job of this lane."""
-        return not self._fits(NOBODY, self._uses_in(lane_id, lane))
+        return not self._fits(NO_JOB, self._uses_in(lane_id, lane))
 
     def _kept(self, name: str, number: int) -> int:
         """What jobs keep back of a limit that starve for longer than this one."""

@@ -73,7 +73,7 @@ class ChildRun:
         self._spawn = spawn
         self._judge = judge
         # Signals are only sent under the lock and before the leader is reaped: its number is
-        # not given to anybody else until then.
+        # not given to another process until then.
         self._lock = threading.Lock()
         self._pid: int | None = None
         self._forks_before: int | None = None
@@ -212,7 +212,7 @@ class ChildRun:
                     self._send_end(self._pid, why)
 
     def _send_end(self, pid: int, why: Ending) -> None:
-        """A lease ends with the time-out of its job: whoever comes next must not run beside it."""
+        """A lease ends with the time-out of its job: the next attempt must not run beside it."""
         if why == "timeout":
             process_groups.send(pid, signal.SIGKILL)
         else:

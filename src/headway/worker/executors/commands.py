@@ -97,7 +97,7 @@ def _environment(work: Work, added: dict[str, str]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _input(text: str | None) -> Iterator[IO[bytes] | int]:
-    """A file, not a pipe: nobody has to feed a child that reads slowly or not at all."""
+    """A file, not a pipe: a child that reads slowly or not at all blocks no writer."""
     if text is None:
         yield subprocess.DEVNULL
         return

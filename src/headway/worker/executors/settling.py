@@ -25,8 +25,8 @@ class Settlement:
     def report(self, outcome: Outcome) -> None:
         """Pass on the outcome; a failing receiver must not take the thread down with it."""
         # The receiver knows the run and the run its receiver: letting go of it here spares the
-        # garbage collector a circle for every run.
-        done, self._done = self._done, _nobody
+        # garbage collector a reference cycle for every run.
+        done, self._done = self._done, _ignore
         try:
             done(outcome)
         except Exception:
@@ -40,5 +40,5 @@ class Settlement:
         return True
 
 
-def _nobody(outcome: Outcome) -> None:
+def _ignore(outcome: Outcome) -> None:
     """Receives what comes after the end."""
