@@ -92,11 +92,11 @@ class Application:
                 return
 
     async def close_desks(self) -> None:
-        """The server stops: nobody waits for jobs any longer."""
+        """The server stops: long polls for jobs end."""
         await self._claims.stop()
 
     def close_streams(self) -> None:
-        """Nothing happens here any more: nobody waits for events or output any longer."""
+        """Nothing happens here any more: streams of events and output end."""
         self._streams.close()
 
     async def _handle(self, exchange: Exchange) -> None:

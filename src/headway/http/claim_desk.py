@@ -59,7 +59,7 @@ class _Waiter:
 
     @property
     def wish(self) -> "_Wish":
-        """Whoever wishes the same gets nothing either; without a lease limits do not count."""
+        """Equal requests get nothing either; without a lease limits do not count."""
         return self.request.abilities, self.request.lease
 
     @property
@@ -106,7 +106,7 @@ class ClaimDesk:
         self._poke.set()
 
     async def stop(self) -> None:
-        """Send everybody home, after those who are being served have what they came for."""
+        """End all long polls, after the claims under way have returned."""
         self.open = False
         if self._stop_listening is not None:
             self._stop_listening()
@@ -116,7 +116,7 @@ class ClaimDesk:
         for waiter in (*self._new, *self._waiting):
             if waiter.answer.done():
                 continue
-            if waiter.reports:  # nobody has heard them: they have to be told again
+            if waiter.reports:  # they were not delivered and have to be sent again
                 waiter.answer.set_exception(errors.Stopping())
             else:
                 waiter.answer.set_result(None)
@@ -159,7 +159,7 @@ class ClaimDesk:
             waiter.answer.set_exception(errors.TokenRefused())
 
     def _would_wait_in_vain(self, waiter: _Waiter) -> bool:
-        """A known worker, and since there was nothing for its like nobody has woken us."""
+        """A known worker, and no wake-up since there was nothing for its like."""
         return (
             waiter.waits
             and waiter.body.holds is None
@@ -195,7 +195,7 @@ class ClaimDesk:
                 await self._serve(waiters)
 
     async def _serve(self, waiters: list[_Waiter]) -> None:
-        """Ask for these; whoever gets nothing waits on, unless its time is up."""
+        """Claim for these; those that get nothing wait on, unless their time is up."""
         try:
             answers = await self._ask(waiters)
         except Exception as error:  # whatever it is, the next ones are served

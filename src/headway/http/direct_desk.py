@@ -121,7 +121,7 @@ class DirectDesk:
         audit.note(self._scheduler, tx, by, "run_direct", f"job_type {job_type}")
 
     async def _reserve(self, job_type: str) -> str:
-        """Hold the next slot; somebody else's reservation is waited for."""
+        """Hold the next slot; another request's reservation is waited for."""
         if self._inherited is not None:
             inherited, self._inherited = self._inherited, None
             return inherited
@@ -155,7 +155,7 @@ class DirectDesk:
         self._inherited = await self._write(work)
 
     async def _lock_up(self) -> None:
-        """The last to leave gives back what was handed on to somebody who has left."""
+        """The last request releases a slot that was handed on to one that has ended."""
         if not self._present and self._inherited is not None:
             inherited, self._inherited = self._inherited, None
             await asyncio.shield(self._release(inherited))
@@ -246,7 +246,7 @@ class DirectDesk:
 async def _or_undo(
     step: Coroutine[Any, Any, Value], undo: Callable[[Value], Coroutine[Any, Any, None]]
 ) -> Value:
-    """A step that cannot be stopped half-way: whoever gives up meanwhile gives back what it got."""
+    """Await a step that cannot be interrupted; if cancelled meanwhile, release what it got."""
     doing = asyncio.ensure_future(step)
     try:
         return await asyncio.shield(doing)

@@ -18,7 +18,7 @@ ONCE = {b"host", b"authorization", b"idempotency-key", b"if-match", b"last-event
 
 
 NO_STORE = (b"cache-control", b"no-store")
-"""Answers hold params, tokens and webhook secrets: no proxy or browser keeps them."""
+"""Responses hold params, tokens and webhook secrets: no proxy or browser keeps them."""
 END_WITHIN_S = 1.0
 """How long the end of a stream waits for a client that does not read."""
 
@@ -97,7 +97,7 @@ class Exchange:
         content_type: bytes = JSON,
         headers: tuple[tuple[bytes, bytes], ...] = (),
     ) -> None:
-        """Answer at once, which nobody keeps a copy of unless the headers say so."""
+        """Respond at once; the response is not cached unless the headers say so."""
         length = (b"content-length", str(len(body)).encode())
         kept = () if any(name == b"cache-control" for name, _ in headers) else (NO_STORE,)
         await self._start(status, content_type, (*headers, *kept, length))

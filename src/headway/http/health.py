@@ -56,7 +56,7 @@ class Health:
         asked = time.monotonic()
         with self._lock:
             good = not self._found and not self._store.problem
-            # Who waited for somebody else's look takes what he found: looks must not pile up.
+            # A request that waited for another's check takes its result: checks must not pile up.
             if self._looked < (asked - GOOD_FOR_S if good else asked):
                 found = self._try()
                 if found and found != self._found:
@@ -78,7 +78,7 @@ class Health:
         """A read that hangs is waited for; another one would hang as well."""
         if self._reading is None or self._reading.done():
             self._reading = Future()
-            self._reading.set_running_or_notify_cancel()  # from here on nobody can give it up
+            self._reading.set_running_or_notify_cancel()  # from here on it cannot be cancelled
             threading.Thread(
                 target=_read, args=(self._store, self._reading), name="headway-health", daemon=True
             ).start()

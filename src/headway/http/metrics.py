@@ -31,7 +31,7 @@ class Metrics:
         return generate_latest(self._registry)
 
     def describe(self) -> list[Metric]:
-        """Nothing: the database is read only when somebody scrapes."""
+        """Nothing: the database is read only when metrics are scraped."""
         return []
 
     def collect(self) -> Iterator[Metric]:

@@ -43,7 +43,7 @@ REFUSALS = {
 
 
 class Route(NamedTuple):
-    """One thing that the server answers; without a role it is open to everybody."""
+    """One route of the server; without a role it needs no token."""
 
     method: str
     path: str

@@ -25,7 +25,7 @@ class RefusedLogins:
         self._writing: asyncio.Task[None] | None = None
 
     def note(self, address: str) -> None:
-        """Somebody at this address showed a token or code that is not in force."""
+        """Count a token or code from this address that is not in force."""
         known = address in self._counts or len(self._counts) < MOST_ADDRESSES
         key = address if known else "other addresses"
         self._counts[key] = self._counts.get(key, 0) + 1

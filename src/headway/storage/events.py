@@ -55,8 +55,8 @@ class Follower:
     """Reads on and on from a line of history, and misses none that is committed late.
 
     Where several write at once, a line may appear after others with higher numbers. So at a missing
-    number the follower waits until everybody has ended who was writing when it was seen: then the
-    line is there, or never will be.
+    number the follower waits until all transactions have ended that wrote when it was seen: then
+    the line is there, or never will be.
     """
 
     def __init__(self, seq: int, told: Collection[int] = ()) -> None:

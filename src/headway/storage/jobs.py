@@ -328,7 +328,7 @@ def chain_ends(tx: Transaction, chains: Collection[int]) -> dict[int, ChainEnd]:
 
 
 def deciding_links(tx: Transaction, chains: Collection[int]) -> dict[int, ChainEnd]:
-    """The link by which each of these chains is judged by whoever comes after it."""
+    """The link by which each of these chains is judged by the jobs after it."""
     found: dict[int, ChainEnd] = {}
     for link in _links(tx, chains):
         earlier = found.get(link.chain)

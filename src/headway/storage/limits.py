@@ -111,7 +111,7 @@ def count_rates(
 
 
 def next_rate_opening(tx: Transaction) -> int | None:
-    """When the next start leaves its window, if somebody waits for room; it may be long past."""
+    """When the next start leaves its window, if a job waits for room; it may be long past."""
     known = rates(tx)
     if not known or not tx.rows("anybody_limited"):
         return None

@@ -55,9 +55,9 @@ SEEDED = ("payloads", "limits")
 def move(
     source: Database, target: Database, progress: Callable[[str, int], None]
 ) -> dict[str, int]:
-    """Copy every row, all of them or none; answers how many each table has.
+    """Copy every row, all of them or none; return how many each table has.
 
-    Refused if anybody writes to the source meanwhile: that would be left behind.
+    Refused if the source is written to meanwhile: that would be left behind.
     """
     _refuse_other_schemas(source, target)
     session = target.session()

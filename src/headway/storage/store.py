@@ -30,13 +30,13 @@ class Database(Protocol):
 
     url: str
     clock: Clock
-    """What everybody who shares the database goes by."""
+    """The clock that all processes on the database share."""
 
     parallel: bool
     """Whether several may write at once."""
 
     def migrate(self, to: int | None = None) -> list[str]:
-        """Bring the schema up to date; answers the names of the steps taken."""
+        """Bring the schema up to date; return the names of the steps taken."""
 
     def pending_migrations(self) -> list[str]:
         """The steps that `migrate` would take."""
@@ -45,7 +45,7 @@ class Database(Protocol):
         """Whether it has no tables yet."""
 
     def check(self) -> None:
-        """Refuse a database that answers, but could not be worked with."""
+        """Refuse a database that can be reached, but could not be worked with."""
 
     def doubts(self) -> list[str]:
         """Why an acknowledged write might not survive a crash of the machine, a sentence each."""
@@ -57,7 +57,7 @@ class Database(Protocol):
         """A transaction that sees one state of the database and changes nothing."""
 
     def listen(self, tell: Callable[[set[str]], None]) -> Callable[[], None]:
-        """Pass on wake-ups from other processes; answers how to stop."""
+        """Pass on wake-ups from other processes; return a function that stops it."""
 
     @property
     def deaf_s(self) -> float:

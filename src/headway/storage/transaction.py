@@ -18,7 +18,7 @@ READY = "ready"
 DUE = "due"
 """The next moment at which something is due may have changed."""
 SAFETY_POLL_S = 5.0
-"""How long anybody sleeps at most, in case a wake-up was lost."""
+"""The longest sleep, in case a wake-up was lost."""
 SHORT_WAIT = timedelta(seconds=1)
 """How much later than its own time a transaction may be without looking at the clock again."""
 EVENTS = "events"
@@ -33,7 +33,7 @@ class Manner(enum.Enum):
     """Beside whom work is done."""
 
     ALONE = enum.auto()
-    """Nobody else writes meanwhile."""
+    """No other transaction writes meanwhile."""
     BESIDE = enum.auto()
     """Others may write meanwhile, where the database allows it."""
     APART = enum.auto()
@@ -41,7 +41,7 @@ class Manner(enum.Enum):
 
 
 class MustBeAlone(Exception):
-    """The work met something that nobody else may touch meanwhile: it is done again, alone."""
+    """The work needs to write alone: it is repeated, without concurrent writers."""
 
 
 class Connection(Protocol):
@@ -71,14 +71,14 @@ class Connection(Protocol):
         """Ask for the rows of a named query as they are now, to be read later."""
 
     def run(self, name: str, params: Mapping[str, Any]) -> int:
-        """Run a statement; answers how many rows it touched."""
+        """Run a statement; return how many rows it touched."""
 
     def many(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Run a statement for many rows at once."""
 
 
 class Borrowed(Connection, Protocol):
-    """A connection that belongs to somebody else, who will commit."""
+    """A borrowed connection, whose owner commits."""
 
     def tell(self, topics: set[str]) -> None:
         """Wake those who wait for these topics at the commit, where the database can."""
@@ -114,7 +114,7 @@ class Transaction:
         return self._connection.repeats
 
     def alone(self) -> None:
-        """From here on nobody else may write; if others do, the work begins again without them."""
+        """From here on no other may write; if others do, the work is repeated without them."""
         self._connection.alone()
 
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
@@ -132,7 +132,7 @@ class Transaction:
     def expect(self, name: str, /, **params: Any) -> None:
         """This query is about to be read: where the way is long, those that are expected share it.
 
-        What it answers is as old as this call.
+        What it returns is as old as this call.
         """
         self._connection.expect(name, params)
 
@@ -150,11 +150,11 @@ class Transaction:
         return next(iter(self._connection.all(name, params)[0].values()))
 
     def do(self, name: str, /, **params: Any) -> int:
-        """Run a statement; answers how many rows it touched."""
+        """Run a statement; return how many rows it touched."""
         return self._connection.run(name, params)
 
     def put(self, name: str, /, **params: Any) -> None:
-        """Run a statement; what it touches is of no interest, so nobody waits for it."""
+        """Run a statement; its result is not waited for."""
         self._connection.many(name, [params])
 
     def many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -184,10 +184,10 @@ class Transaction:
             self._notes = []
 
     def wake(self, *topics: str) -> None:
-        """Tell whoever waits for these topics, once this is committed."""
+        """Wake the listeners of these topics, once this is committed."""
         self.wakes.update(topics)
 
     def due_at(self, moment_ms: int) -> None:
-        """Something will be due then; for what is far off, nobody need be woken now."""
+        """Something will be due then; what is far off needs no wake-up now."""
         if moment_ms < self.now_ms + SAFETY_POLL_S * 1000:
             self.wakes.add(DUE)

@@ -39,7 +39,7 @@ class Again:
 
 @dataclass(frozen=True)
 class RefusedTogether:
-    """Somebody's item was refused: each is to be done for itself."""
+    """One item of the batch was refused: each is to be done by itself."""
 
 
 @dataclass(frozen=True)

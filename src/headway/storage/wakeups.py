@@ -1,4 +1,4 @@
-"""Wake-ups: whoever waits for something is told when it may have happened.
+"""Wake-ups: a waiting thread is notified when what it waits for may have happened.
 
 They are hints, never the truth: every waiter looks again at the database, and a slow poll stands
 behind each of them.
@@ -21,7 +21,7 @@ class Wakeups:
         self._listeners: dict[str, tuple[Listener, ...]] = {}
 
     def listen(self, topic: str, listener: Listener) -> Callable[[], None]:
-        """Call the listener at each wake-up; answers how to stop that."""
+        """Call the listener at each wake-up; return a function that stops it."""
         with self._lock:
             self._listeners[topic] = (*self._listeners.get(topic, ()), listener)
 
@@ -35,7 +35,7 @@ class Wakeups:
         return stop
 
     def tell(self, topics: Iterable[str]) -> None:
-        """Wake everybody who listens to one of these topics."""
+        """Wake every listener of one of these topics."""
         for topic in topics:
             for listener in self._listeners.get(topic, ()):
                 try:

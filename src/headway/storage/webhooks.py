@@ -41,7 +41,7 @@ def remove(tx: Transaction, webhook_id: str) -> None:
 
 
 def default_secret(tx: Transaction) -> str | None:
-    """The secret for URLs that nobody registered, if there is one yet."""
+    """The secret for URLs that are not registered, if there is one yet."""
     row = tx.row("fact", name=DEFAULT_SECRET)
     return row["value"] if row else None
 
@@ -98,7 +98,7 @@ def due_to(tx: Transaction, origins: Collection[str], count: int) -> Sequence[Ro
 
 
 def take(tx: Transaction, delivery_ids: Sequence[str], until: int) -> Sequence[Row]:
-    """Keep others from sending these until then; answers those that nobody else took before."""
+    """Keep others from sending these until then; return those that no other server took before."""
     taken = [
         one
         for one in delivery_ids

@@ -1,10 +1,10 @@
 """Group commit: one thread writes for the whole process.
 
 It takes everything that is waiting, runs each piece of work in a savepoint inside one transaction,
-commits once, and only then answers the callers. Many callers share one fsync; one caller's failure
-undoes only its own work.
+commits once, and only then returns to the callers. Many callers share one fsync; one caller's
+failure undoes only its own work.
 
-A thread that waits anyway writes by itself when nobody else does: that spares two hand-overs. Only
+A thread that waits anyway writes by itself when no other does: that spares two hand-overs. Only
 the main thread never does, where a Ctrl-C may come at any moment.
 
 Where the database lets several write at once, a transaction of nothing but work that allows it runs
@@ -100,7 +100,7 @@ class Writer:
     ) -> "list[Future[Any]]":
         """Queue pieces of work for one transaction, in this order; each fails by itself.
 
-        A caller that waits for the answers may have to do the work.
+        A caller that waits for the results may have to do the work.
         """
         waiting: list[Waiting] = [(work, Future(), manner) for work, manner in works]
         with self._door:
@@ -119,7 +119,7 @@ class Writer:
         return [future for _, future, _ in waiting]
 
     def _may_write(self) -> bool:
-        """Whether it is the caller's turn: nobody waits or writes."""
+        """Whether it is the caller's turn: no other waits or writes."""
         if self._queued or threading.current_thread() is threading.main_thread():
             return False
         if not self._turn.acquire(blocking=False):
@@ -132,7 +132,7 @@ class Writer:
         self._turn.release()
 
     def check_outside(self) -> None:
-        """Refuse to wait for a write inside a write: nobody is left to do it."""
+        """Refuse to wait for a write inside a write: it would be a deadlock."""
         if threading.get_ident() == self._who_writes:
             raise RuntimeError(
                 "store.write was called inside a write, which would wait for itself for ever;"
@@ -161,7 +161,7 @@ class Writer:
                 return
 
     def _write_all_from(self, first: list[Waiting] | None) -> bool:
-        """Write what is waiting; answers whether that was the last."""
+        """Write what is waiting; return whether that was the last."""
         taken = [first]
         found = len(first or ())
         while found < MOST_PER_COMMIT and not self._waiting.empty():
@@ -219,7 +219,7 @@ class Writer:
                 future.set_result(answer)
 
     def _run_all(self, units: list[Unit]) -> tuple[dict[int, Any], set[str]]:
-        """Do every piece of work; answers by place in the batch. One alone needs no savepoint."""
+        """Do every piece of work; return results by place in the batch. One needs no savepoint."""
         if len(units) == 1:
             transaction = self._session.transaction()
             return units[0].spread(_do(units[0].work, transaction)), transaction.wakes

@@ -87,7 +87,7 @@ class Facts:
         return {what: makers for what, makers in found.items() if makers}
 
     def _producers_for(self, record: JobRecord, name: str) -> list[Row]:
-        """One job for each chain that makes the artifact; nobody waits for itself."""
+        """One job for each chain that makes the artifact; no job waits for itself."""
         makers = self._producers.get(name, {})
         return [row for chain, row in makers.items() if chain != record.chain]
 
@@ -200,7 +200,7 @@ def _is_outside(scheduler: Scheduler, name: str) -> bool:
 
 
 def _probe(scheduler: Scheduler, name: str) -> artifacts.Probe:
-    """How to look for an artifact; one whose plug-in is gone is nowhere, and stops nobody else."""
+    """How to look for an artifact; without its plug-in it is missing, for this job alone."""
     try:
         return artifacts.parse(name, scheduler.kinds).probe
     except errors.InvalidArtifact:

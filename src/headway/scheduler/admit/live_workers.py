@@ -27,7 +27,7 @@ def silent_since(scheduler: Scheduler, tx: Transaction) -> int:
 
 
 def _is_there(scheduler: Scheduler, row: Row) -> bool:
-    """A built-in worker is gone with its process, which nobody else waits for to come back."""
+    """A built-in worker is gone with its process, which no other server waits for."""
     if not row["built_in"] or row["worker_id"] == scheduler.server:
         return True
     return scheduler.is_process_alive(row["host"], row["pid"], row["process_started"])

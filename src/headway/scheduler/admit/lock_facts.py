@@ -71,7 +71,7 @@ class LockFacts:
                 yield one
 
     def ready_that_wait(self, record: Head) -> set[int]:
-        """Jobs that keep this one waiting and wait themselves, although nobody has seen it yet."""
+        """Jobs that block this one and wait themselves, although that is not recorded yet."""
         shared = [lock.key for lock in record.terms.locks if lock.mode is Mode.SHARED]
         before = (one for key in shared for one in self._exclusives_before(key, record.order))
         return {one.number for one in before if one.standing is Standing.READY}
@@ -126,7 +126,7 @@ class LockFacts:
     def _load_lines(self, keys: Collection[str]) -> set[str]:
         """Read who wants these locks alone; returns the locks that those share with others.
 
-        One that is paused keeps nobody waiting.
+        One that is paused blocks no other.
         """
         self._lines_read |= set(keys)
         listed = records.listed(keys)

@@ -1,6 +1,6 @@
-"""The lines for locks: whoever may start but for locks stands in one line for each of them.
+"""The queues for locks: a job that waits only for locks is in one queue for each of them.
 
-When a lock comes free or somebody leaves a line, those try who may go on now: in each lane the
+When a lock is released or a job leaves a queue, those that may start now try: in each lane the
 first of the exclusive ones, and some of the shared ones. Who finds a gate closed all the same makes
 room for the next.
 """
@@ -24,7 +24,7 @@ MOST_READY_AHEAD = 1000
 
 
 class Standing(IntEnum):
-    """How somebody stands in a line."""
+    """A job's entry in a queue for a lock."""
 
     READY = 0
     WAITS = 1

@@ -19,7 +19,7 @@ def approve(
     actor: str,
     reason: str | None = None,
 ) -> int:
-    """A person agrees: the gate is open; answers the job's number."""
+    """A person approves: the gate is open; return the job's number."""
     job_requests.check_reason(reason)
     record = _pending(tx, reference)
     tx.do("set_approval", number=record.number, approval=Approval.APPROVED)
@@ -36,7 +36,7 @@ def reject(
     actor: str,
     reason: str | None = None,
 ) -> int:
-    """A person refuses: the job ends there and then; answers its number."""
+    """A person rejects: the job ends at once; return its number."""
     job_requests.check_reason(reason)
     record = _pending(tx, reference)
     tx.do("set_approval", number=record.number, approval=Approval.REJECTED)

@@ -20,7 +20,7 @@ def cancel(
     reason: str | None = None,
     force: bool = False,
 ) -> int:
-    """Cancel a job; answers its number. Without force a running job's run keeps its outcome."""
+    """Cancel a job; return its number. Without force a running job's run keeps its outcome."""
     job_requests.check_reason(reason)
     record = jobs.read_one(tx, reference)
     if record.status in states.TERMINAL:

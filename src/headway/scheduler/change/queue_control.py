@@ -23,7 +23,7 @@ FURTHEST_POSITION = 10**15
 
 
 def change(scheduler: Scheduler, tx: Transaction, reference: str | int, patch: JobPatch) -> int:
-    """Change a job that no worker has taken; answers its number."""
+    """Change a job that no worker has claimed; return its number."""
     record = _waiting(tx, reference)
     fields = [name for name, value in msgspec.structs.asdict(patch).items() if value is not _UNSET]
     if not fields:
@@ -98,7 +98,7 @@ def _waiting(tx: Transaction, reference: str | int) -> JobRecord:
 
 
 def _admit_again(scheduler: Scheduler, tx: Transaction, changed: Collection[JobRecord]) -> None:
-    """Look at the gates again; whoever stood behind these for a lock may be free to go."""
+    """Check the gates again; jobs behind these in a queue for a lock may start."""
     numbers = [record.number for record in changed]
     consequences.admit_or_end(scheduler, tx, numbers, freed=lock_queues.keys_of(changed))
 
@@ -112,7 +112,7 @@ def move(
     after: str | int | None = None,
     queue_position: int | None = None,
 ) -> int:
-    """Give a waiting job another place among those of its priority; answers its number."""
+    """Give a waiting job another place among those of its priority; return its number."""
     if [before, after, queue_position].count(None) != 2:
         raise errors.InvalidRequest(
             "before", "give exactly one of before, after and queue_position"
@@ -149,7 +149,7 @@ def _neighbour(
 
 
 def _at_place(tx: Transaction, record: JobRecord, place: int) -> tuple[JobRecord | None, bool]:
-    """The job to stand next to, and whether before it; none if there is nobody else."""
+    """The job to stand next to, and whether before it; none if there is no other."""
     if place < 1:
         raise errors.InvalidRequest("queue_position", "places are counted from 1")
     others = sum(row["count"] for row in tx.rows("count_waiting")) - 1
@@ -206,7 +206,7 @@ def space_out(tx: Transaction, priority: int) -> None:
 
 
 def reorder(scheduler: Scheduler, tx: Transaction, order: Sequence[str | int]) -> list[int]:
-    """Put waiting jobs into this order, in the places they have now; answers their numbers."""
+    """Put waiting jobs into this order, in the places they have now; return their numbers."""
     wanted = [_ordered(tx, reference) for reference in order]
     if not wanted:
         raise errors.InvalidRequest("order", "name at least one job")
@@ -252,7 +252,7 @@ def pause(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: st
         paused = tx.do("put_pause", queue=queue or "", job_type=job_type or "", since=tx.now_ms)
     if paused:
         _tell(tx, events.PAUSED, queue, job_type)
-        # Whoever is paused keeps nobody waiting any more who stands behind it.
+        # A paused job no longer blocks those behind it.
         tx.wake(READY)
         freed = {row["key"] for row in tx.rows("locks_with_lines")}
         consequences.admit_or_end(scheduler, tx, freed=freed)

@@ -1,6 +1,6 @@
 """Trying a failed run again by hand: a new job, however many attempts there were.
 
-A chain has one active link. One that nobody has claimed yet makes way for the new one, so that the
+A chain has one active link. One that is not claimed yet makes way for the new one, so that the
 chain goes on without a moment in which it has ended.
 """
 
@@ -31,7 +31,7 @@ def retry_run(
     priority: int | str | None = None,
     role: Role = Role.ADMIN,
 ) -> int:
-    """A new link of the run's chain with the run's params; answers its number."""
+    """A new link of the run's chain with the run's params; return its number."""
     run = _failed_run(tx, run_id)
     failed = jobs.read(tx, [run["job_number"]])[0]
     command_permission.check_restart(scheduler, tx, role, "retry", [failed])

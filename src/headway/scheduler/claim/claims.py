@@ -1,6 +1,6 @@
 """A claim: first what the worker holds without knowing it, then jobs in the order of the queue.
 
-An answer can be lost on its way: its leases were granted and nobody works on them. A worker that
+An answer can be lost on its way: its leases were granted and no worker works on them. A worker that
 asks again says what it knows of. The rest of its leases is handed to it once more, under the same
 ids, and the rest of its claims goes back to the queue.
 """

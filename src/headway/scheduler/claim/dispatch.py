@@ -1,4 +1,4 @@
-"""The dispatcher: which jobs start now, in exact order, for whoever asks.
+"""The dispatcher: which jobs start now, in exact order, for the worker that asks.
 
 Only jobs that may start are in the claim's index, by lane. A lane is closed as a whole by a full
 limit, a pause or a worker that does not fit, so the cost follows the number of lanes, never the

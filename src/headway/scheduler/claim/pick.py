@@ -27,7 +27,7 @@ MOST_EXPECTED = 50
 """The heads of so many lanes are read together, where that takes less time."""
 
 MOST_PASSED_OVER = 1000
-"""How many jobs one claim sends to wait or skips before it answers."""
+"""How many jobs one claim sends to wait or skips before it returns."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ class Picker:
                 page = records.lane_page(lane_id, priorities.BEFORE_ALL, self._count)
                 tx.expect("lane_heads", **page)
         self._rooms = limits.rooms(tx, scheduler.concurrency)
-        tx.look_at_the_clock()  # nobody is waited for any more: leases last from here on
+        tx.look_at_the_clock()  # all row locks are held: leases last from here on
         self._facts = Facts(scheduler, tx)
         self._late = late_threads.late_chains(scheduler, tx)
         self._left = {name: room.left for name, room in self._rooms.items()}
@@ -140,7 +140,7 @@ class Picker:
             self._closed.add(candidate.job.lane_id)
             self.picked.limited.append(candidate)
             if any(self._rooms[name].rate for name in uses):
-                self._tx.wake(DUE)  # somebody waits for the rate now: its opening is to be told
+                self._tx.wake(DUE)  # a job waits for the rate now: its opening is a due time
         elif candidate.job.dedup_key and duplicates.is_duplicate(self._tx, candidate):
             self.picked.skipped.append(candidate)
         else:
@@ -235,7 +235,7 @@ class Picker:
     def _held(self, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
         """Pass over those that another claim is about to take at this moment.
 
-        Whoever takes jobs of a lane that a limit holds for has locked that limit, and is alone.
+        A claim from a lane that uses a limit has locked that limit, and is alone.
         """
         in_vain = 0
         while page := list(itertools.islice(candidates, self._wanted << in_vain)):

@@ -83,7 +83,7 @@ def start(
 def _grant(
     tx: Transaction, numbers: Iterable[int], timeouts: Iterable[float | None], ttl_ms: int
 ) -> dict[float | None, datetime]:
-    """Write the leases of these jobs; answers when they end, by the time-out."""
+    """Write the leases of these jobs; return when they end, by the time-out."""
     by_timeout: dict[float | None, list[int]] = {}
     for number, timeout_s in zip(numbers, timeouts, strict=True):
         by_timeout.setdefault(timeout_s, []).append(number)

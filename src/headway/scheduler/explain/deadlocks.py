@@ -11,7 +11,7 @@ from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
 
 MOST_JOBS = 20_000
-"""So many jobs that wait are looked at; behind those, anybody may be able to go on."""
+"""So many jobs that wait are looked at; jobs behind those may be able to go on."""
 
 MOST_NAMED = 10
 
@@ -43,7 +43,7 @@ def _waiting(tx: Transaction, numbers: Collection[int]) -> list[Row]:
 
 
 def _without_what_is_there(facts: Facts, waits: Waits) -> Waits:
-    """Nobody waits for an artifact that is there; looking is dear, so it is done last."""
+    """No job waits for an artifact that exists; probing is slow, so it is done last."""
     return {
         number: {what: makers for what, makers in some.items() if not facts.is_there(what)}
         for number, some in waits.items()

@@ -21,7 +21,7 @@ from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
 MOST_JOBS = 5000
-"""So many jobs are shown, the newest ones, or the nearest: nobody reads a larger picture."""
+"""So many jobs are shown, the newest ones, or the nearest: a larger picture cannot be read."""
 
 MOST_BYTES = 16 * 1024 * 1024
 """And fewer, if they name very much."""

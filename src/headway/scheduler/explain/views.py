@@ -1,7 +1,7 @@
 """Jobs as they are shown: what is stored, and what is true of them just now.
 
 What is stored with a job says which of its own gates is closed. What closes a whole lane is looked
-at here, by the gates' own functions, when somebody asks.
+at here, by the gates' own functions, when a job is read.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

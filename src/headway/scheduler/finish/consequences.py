@@ -225,7 +225,7 @@ def _tell_consumers(tx: Transaction, final: Sequence[Ended]) -> set[int]:
     made = [name for one in makers for name in one.record.terms.produces]
     names = [*made, *_names(tx, final)]
     rows = tx.rows("waiting_consumers", artifacts=records.listed(names)) if names else ()
-    # Whoever found a marker there and has not started finds it gone.
+    # A job that found a marker there and has not started finds it gone.
     found_it = tx.rows("consumers", artifacts=records.listed(gone)) if gone else ()
     return {row["job_number"] for row in (*rows, *found_it)}
 
@@ -241,7 +241,7 @@ def _markers(tx: Transaction, makers: Sequence[Ended]) -> Iterable[dict[str, Any
 
 
 def _names(tx: Transaction, final: Sequence[Ended]) -> list[str]:
-    """The artifacts that the success of these jobs is, if anybody needs such, under any name."""
+    """The artifacts that the success of these jobs is, if a job needs such, under any name."""
     kinds = {row["kind"] for row in tx.rows("needs_that_name_jobs", kinds=_NAMING_JOBS)}
     if not kinds:
         return []

@@ -42,7 +42,7 @@ def decide(scheduler: Scheduler, tx: Transaction, final: Sequence[Ended]) -> lis
 def hand_on_predecessors(tx: Transaction, final: Sequence[Ended]) -> set[int]:
     """A member that ended while it waited leaves its place: who followed it waits in its stead.
 
-    Answers the followers, whose gates must be looked at again.
+    Return the followers, whose gates must be checked again.
     """
     groups_left: dict[str, list[JobRecord]] = {}
     for one in final:
@@ -118,7 +118,7 @@ def _place(record: JobRecord, terms: Terms, open_deps: int) -> dict[str, object]
 
 
 def _failed(one: Ended) -> bool:
-    """A cancelled member is somebody's wish, not a failure."""
+    """A cancelled member was asked for and is no failure."""
     return one.status in states.FAILURE and one.status is not states.CANCELLED
 
 

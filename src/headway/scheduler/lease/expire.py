@@ -1,4 +1,4 @@
-"""Expiry: leases that nobody renewed and claims that led to nothing."""
+"""Expiry: leases that were not renewed and claims that led to nothing."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ BATCH = 1000
 
 
 def expire_leases(scheduler: Scheduler, tx: Transaction) -> int:
-    """End the runs whose leases nobody renewed; their jobs are TIMEOUT. Answers how many."""
+    """End the runs whose leases were not renewed; their jobs are TIMEOUT. Return how many."""
     late = tx.rows("expired_leases", now=tx.now_ms, count=BATCH)
     if not late:
         return 0
@@ -33,7 +33,7 @@ def expire_leases(scheduler: Scheduler, tx: Transaction) -> int:
 
 
 def expire_claims(scheduler: Scheduler, tx: Transaction) -> int:
-    """Claims that led to nothing go back to the queue: nothing has run. Answers how many."""
+    """Claims that led to nothing go back to the queue: nothing has run. Return how many."""
     numbers = [row["number"] for row in tx.rows("expired_claims", now=tx.now_ms, count=BATCH)]
     return give_back(scheduler, tx, numbers) if numbers else 0
 

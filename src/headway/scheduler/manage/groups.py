@@ -127,7 +127,7 @@ def _wanted(
 def _rewire(
     tx: Transaction, old: Sequence[JobRecord], new: Sequence[JobRecord], moving: set[int]
 ) -> dict[int, tuple[Terms, int]]:
-    """Let each moving member come after its new neighbour; answers terms and open dependencies."""
+    """Let each moving member come after its new neighbour; return terms and open dependencies."""
     ends = jobs.chain_ends(tx, {one.number for one in new})
     over = {one.number for one in new if ends[one.number].status in states.TERMINAL}
     before_old, before_new = _predecessors(old, over), _predecessors(new, over)

@@ -41,7 +41,7 @@ def view(scheduler: Scheduler, tx: Transaction, name: str) -> LimitView:
 def put(
     scheduler: Scheduler, tx: Transaction, name: str, *, size: int | None, rate: str | None
 ) -> LimitView:
-    """Define a limit or change it; whoever waits for room may try again."""
+    """Define a limit or change it; jobs that wait for room may try again."""
     job_requests.check_name("name", name)
     if size is None and rate is None:
         raise errors.InvalidRequest("size", "give a size, a rate, or both")
@@ -66,7 +66,7 @@ def set_sizes(scheduler: Scheduler, tx: Transaction, sizes: Mapping[str, int]) -
 
 
 def remove(scheduler: Scheduler, tx: Transaction, name: str) -> LimitView:
-    """Forget a limit that no active job names; answers how it was."""
+    """Remove a limit that no active job names; return how it was."""
     found = view(scheduler, tx, name)
     if tx.value("lanes_naming_limit", name=name):
         raise errors.Conflict(f"limit {name!r} is named by active jobs")

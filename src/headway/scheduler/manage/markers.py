@@ -1,4 +1,4 @@
-"""Custom artifacts by hand: markers that are there because somebody says so."""
+"""Custom artifacts by hand: markers that a person or program declares."""
 
 from headway.domain import artifacts, errors
 from headway.domain.answers import MarkerView
@@ -10,7 +10,7 @@ from headway.storage.transaction import Row, Transaction
 
 
 def put(scheduler: Scheduler, tx: Transaction, type_: str, key: str) -> MarkerView:
-    """The artifact is there: whoever waits for it may go on."""
+    """The artifact is there: jobs that wait for it may go on."""
     name = _name(scheduler, type_, key)
     tx.do("put_marker", artifact=name, job_number=None, created_at=tx.now_ms)
     _tell_consumers(scheduler, tx, name)
@@ -18,7 +18,7 @@ def put(scheduler: Scheduler, tx: Transaction, type_: str, key: str) -> MarkerVi
 
 
 def remove(scheduler: Scheduler, tx: Transaction, type_: str, key: str) -> MarkerView:
-    """The artifact is gone: whoever needs it and has not started waits for it again."""
+    """The artifact is gone: jobs that need it and have not started wait for it again."""
     found = view(scheduler, tx, type_, key)
     tx.do("remove_markers", artifacts=records.listed([found.artifact]))
     _tell_consumers(scheduler, tx, found.artifact)

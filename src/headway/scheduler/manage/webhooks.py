@@ -16,14 +16,14 @@ from headway.storage import webhooks as kept
 from headway.storage.transaction import DELIVERIES, Row, Transaction
 
 TAKEN_FOR_MS = 60_000
-"""How long a message that is being sent is nobody else's; far longer than a try may take."""
+"""How long a message belongs to its sender; far longer than a try may take."""
 SECRET_BYTES = 32
 LOOKED_AT = 500
 """How many due messages are looked at for some that may go now."""
 
 
 class DueDelivery(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that is to be sent now, by whoever took it."""
+    """A message that is to be sent now, by the server that took it."""
 
     delivery_id: str
     url: str
@@ -169,7 +169,7 @@ class _Picks:
 
 
 def take(tx: Transaction, delivery_ids: Sequence[str]) -> list[DueDelivery]:
-    """Take these messages, as far as nobody was quicker; they are nobody else's for a minute."""
+    """Take those of these messages that no other server took; they are ours for a minute."""
     return [
         DueDelivery(
             delivery_id=row["delivery_id"],

@@ -41,7 +41,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     request: JobRequest
     check: Callable[[Transaction], None] | None = None
     by: Principal | None = None
-    """Whom the audit log names, if anybody."""
+    """The name in the audit log, if it has one."""
 
 
 def submit(scheduler: Scheduler, request: JobRequest) -> Job:

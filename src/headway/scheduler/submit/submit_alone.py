@@ -1,4 +1,4 @@
-"""Which submits nobody else may write beside: those of jobs that wait for what others may end."""
+"""Which submits write alone: those of jobs that wait for what others may end."""
 
 from collections.abc import Iterable
 

@@ -1,6 +1,6 @@
 """The clock was set: what was measured against the old time is put right.
 
-Leases, claims and the reserved slot get one fresh term before anybody judges them, delays last as
+Leases, claims and the reserved slot get one fresh term before they are judged, delays last as
 long as they were meant to, and schedules look again for their next fire. Running it twice, or on
 two servers at once, does no harm.
 """

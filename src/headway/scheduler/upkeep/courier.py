@@ -73,7 +73,7 @@ class Courier:
         self._thread.join()
 
     def _poke(self) -> None:
-        # Whoever tells us may be a moment behind our stop, and must not fail for it.
+        # A wake-up may come a moment after the stop, and must not fail for it.
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._wake.set)
@@ -103,7 +103,7 @@ class Courier:
             await self._wind_up()
 
     async def _round(self, client: httpx.AsyncClient) -> float:
-        """Write down what was tried, send what may go; answers how long there is nothing to do."""
+        """Write down what was tried, send what may go; return how long there is nothing to do."""
         await self._record()
         free = MOST_IN_FLIGHT - self._in_flight.total()
         if free:

@@ -72,7 +72,7 @@ def release(scheduler: Scheduler, tx: Transaction, reservation_id: str) -> Reser
 
 
 def expire(scheduler: Scheduler, tx: Transaction) -> int:
-    """Who did not renew in time, or whose server is gone, has lost the slot. Answers how many."""
+    """End reservations not renewed in time, or whose server is gone. Return how many."""
     expired = tx.do("expire_reservations", now=tx.now_ms, silence=_silence_ms(scheduler))
     if expired:
         lane_waits.note_openings(scheduler, tx)
@@ -81,7 +81,7 @@ def expire(scheduler: Scheduler, tx: Transaction) -> int:
 
 
 def next_expiry(scheduler: Scheduler, tx: Transaction) -> int | None:
-    """When the active reservation ends unless somebody renews it."""
+    """When the active reservation ends unless it is renewed."""
     at: int | None = tx.value("next_reservation_expiry", silence=_silence_ms(scheduler))
     return at
 
@@ -94,7 +94,7 @@ def _silence_ms(scheduler: Scheduler) -> int:
 def expire_of_dead_servers(
     scheduler: Scheduler, tx: Transaction, is_alive: Callable[[Row], bool]
 ) -> int:
-    """Nobody is left to use these slots. Answers how many."""
+    """End reservations whose server is gone. Return how many."""
     alive = [row["worker_id"] for row in tx.rows("workers") if row["built_in"] and is_alive(row)]
     orphans = tx.rows("active_reservations_elsewhere", servers=records.listed(alive))
     for row in orphans:

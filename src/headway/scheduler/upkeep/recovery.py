@@ -231,7 +231,7 @@ def _create_missing_retries(scheduler: Scheduler, tx: Transaction, numbers: Sequ
 
 
 def _end_groups(tx: Transaction) -> int:
-    """Groups whose members have all ended, and nobody wrote it down."""
+    """Groups whose members have all ended, but that are not marked as ended."""
     ended = 0
     for row in tx.rows("open_groups_without_active_members"):
         ended += tx.do("end_group", group_id=row["group_id"], ended_at=tx.now_ms)

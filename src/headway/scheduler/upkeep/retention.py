@@ -36,7 +36,7 @@ KEPT_FIRES_MS = 24 * 3600 * 1000
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
-    """How much was removed; `records` are those that belong to no job, and logs of nobody."""
+    """How much was removed; `records` belong to no job, and include logs without an owner."""
 
     jobs: int = 0
     runs: int = 0
@@ -172,7 +172,7 @@ def _next_gone(
 
 
 def _removable(tx: Transaction, chains: Collection[int], until: int) -> list[JobRecord]:
-    """All links of those chains that ended long ago as a whole and that nobody refers to."""
+    """All links of those chains that ended long ago as a whole and that no job refers to."""
     if not chains:
         return []
     both = records.with_history(chains)
@@ -205,7 +205,7 @@ def _in_groups(tx: Transaction, links: Sequence[JobRecord], until: int) -> set[i
 
 
 def _untold(tx: Transaction, links: Sequence[JobRecord]) -> set[int]:
-    """Chains about which somebody is still to be told."""
+    """Chains with webhook messages still to be sent."""
     numbers = records.listed(link.number for link in links)
     rows = tx.rows("jobs_with_undelivered_messages", numbers=numbers)
     untold = {row["job_number"] for row in rows}
@@ -213,7 +213,7 @@ def _untold(tx: Transaction, links: Sequence[JobRecord]) -> set[int]:
 
 
 def _remove(tx: Transaction, gone: Sequence[JobRecord]) -> list[str]:
-    """Delete the jobs and everything about them; answers their runs, whose logs lie in files."""
+    """Delete the jobs and everything about them; return their runs, whose logs are files."""
     numbers = records.listed(link.number for link in gone)
     run_rows = tx.rows("payloads_of_runs", numbers=numbers)
     payloads = {link.payload_id for link in gone} | {row["payload_id"] for row in run_rows}

@@ -1,4 +1,4 @@
-"""Log folders of nobody: a server that was killed in a direct request left no record of it."""
+"""Log folders without an owner, left by a server that was killed in a direct request."""
 
 import itertools
 import shutil
@@ -11,11 +11,11 @@ from headway.storage.transaction import Transaction
 
 BATCH = 500
 KEPT_S = 3600.0
-"""What was written to within an hour may belong to somebody who is about to say so."""
+"""What was written to within an hour may belong to a run that is about to be recorded."""
 
 
 def remove(scheduler: Scheduler, older_than_s: float) -> int:
-    """Remove the folders that no run and no direct request knows; answers how many."""
+    """Remove the folders that no run and no direct request knows; return how many."""
     until = scheduler.store.read(partial(_until, older_than_s=older_than_s))
     names = log_files.names(scheduler.data)
     removed = 0

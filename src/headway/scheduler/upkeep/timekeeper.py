@@ -112,7 +112,7 @@ def run_due(
     started_at: datetime,
     trusts: Callable[[datetime], bool] = lambda _: True,
 ) -> float:
-    """Do everything that is due; answers how many seconds there are until the next thing is.
+    """Do everything that is due; return how many seconds there are until the next thing is.
 
     What is not trusted is a clock that was set in this moment: nothing is judged by it.
     """
@@ -192,7 +192,7 @@ def _settle_on(scheduler: Scheduler, tx: Transaction) -> int:
 
 
 def _open_rates(scheduler: Scheduler, tx: Transaction) -> int:
-    """A start has left the window of a rate: somebody may start."""
+    """A start has left the window of a rate: a job may start."""
     if limits.open_rates(tx):
         lane_waits.note_openings(scheduler, tx)
     return 0

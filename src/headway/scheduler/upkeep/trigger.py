@@ -28,7 +28,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def fire_due(scheduler: Scheduler, tx: Transaction, started_at: datetime) -> int:
-    """Fire what is due, each fire once; answers how many schedules were looked at.
+    """Fire what is due, each fire once; return how many schedules were checked.
 
     A fire from before `started_at` was missed and follows the schedule's `catchup`. One from after
     it is only late, and fires.
@@ -81,7 +81,7 @@ def _made_by_now(schedule: Schedule, set_by: timedelta, now: datetime) -> Schedu
 
 
 def trigger_now(scheduler: Scheduler, tx: Transaction, name: str, role: Role = Role.ADMIN) -> int:
-    """Make a job now, whatever the timetable says; answers its number."""
+    """Make a job now, whatever the timetable says; return its number."""
     schedule = get(tx, name)
     command_permission.check_schedule(tx, role, "trigger", schedule)
     number = _make_job(scheduler, tx, schedule, tx.now, role)

@@ -34,7 +34,7 @@ UNUSABLE = (
     psycopg.errors.InvalidSqlStatementName,
     psycopg.errors.DuplicatePreparedStatement,
 )
-"""Errors of a session that stay with it: when somebody has done something, another one may do."""
+"""Errors of a session that stay with it: another session may work once the cause is mended."""
 
 _ADVICE = dict(zip(UNUSABLE, (GRANTS, WRITABLE, _POOLER, _POOLER), strict=True))
 
@@ -42,7 +42,7 @@ LOST = (psycopg.OperationalError, psycopg.InterfaceError, *UNUSABLE)
 """Errors of the connection or of the whole transaction, unlike errors of one statement."""
 
 TURN = b"SELECT pg_advisory_xact_lock(4929)"
-"""Whoever writes alone holds this lock until the end of the transaction."""
+"""A transaction that writes alone holds this lock until it ends."""
 
 BESIDE = b"SELECT pg_advisory_xact_lock_shared(4929)"
 """Those who write beside each other share it."""
@@ -149,7 +149,7 @@ class PostgresConnection:
         return lambda: rows
 
     def run(self, name: str, params: Mapping[str, Any]) -> int:
-        """Run a statement; answers how many rows it touched."""
+        """Run a statement; return how many rows it touched."""
         return self._execute(named(name), params).rowcount
 
     def many(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -172,9 +172,9 @@ class PostgresConnection:
 
 
 class BorrowedConnection(PostgresConnection):
-    """A connection on which somebody else began a transaction.
+    """A connection on which the caller began a transaction.
 
-    It writes beside everybody, without a lock: whoever keeps a transaction open stops nobody. Only
+    It writes beside others, without a lock: a transaction left open blocks no one else. Only
     what must be alone takes its turn, and keeps it until that transaction ends.
     """
 
@@ -186,7 +186,7 @@ class BorrowedConnection(PostgresConnection):
         self.beside = True
 
     def alone(self) -> None:
-        """Wait until nobody else writes; refused to whom would not see what they wrote."""
+        """Wait for all other writers; refused if their writes would not be visible."""
         if self.beside:
             (level,) = self._plain.execute(_ISOLATION).fetchone() or ("",)
             if level in _OLD_SNAPSHOTS:
@@ -199,7 +199,7 @@ class BorrowedConnection(PostgresConnection):
             self.beside = False
 
     def tell(self, topics: set[str]) -> None:
-        """Wake everybody who waits for these topics when the transaction is committed."""
+        """Wake the listeners of these topics when the transaction is committed."""
         message = " ".join(["submit_on", *sorted(topics)])
         self.raw.execute("SELECT pg_notify(%s, %s)", [CHANNEL, message])
 

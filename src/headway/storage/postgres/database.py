@@ -110,7 +110,7 @@ class PostgresDatabase:
             return not _applied(raw)
 
     def check(self) -> None:
-        """Refuse a database that answers, but could not be worked with."""
+        """Refuse a database that can be reached, but could not be worked with."""
         with _reached(), contextlib.closing(connect(self.url)) as raw:
             _refuse_old_server(raw)
             refuse_shared_sessions(raw, self.url)

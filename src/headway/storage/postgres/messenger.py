@@ -1,6 +1,6 @@
 """Wake-ups between processes: `LISTEN` and `NOTIFY` on a connection of its own.
 
-Whoever commits a `NOTIFY` keeps everybody else who does so waiting until the commit is on disk. So
+A commit with a `NOTIFY` blocks all others with one until it is on disk. So
 those who write send theirs from here, after their commit, and many at once while there are many.
 """
 
@@ -30,8 +30,8 @@ SEND_EVERY_S = 0.01
 LONGEST_STOP_S = 5.0
 
 _NOTIFY = b"SELECT pg_notify($1, $2)"
-# What is told is on disk already, and whoever misses it looks by himself before long. To tell, one
-# waits for every commit of this moment that carries a NOTIFY, anybody's, in any database.
+# What is sent is on disk already, and a listener that misses it polls before long. A NOTIFY waits
+# for every concurrent commit that carries a NOTIFY, of any session, in any database.
 _SETTINGS = b"SET synchronous_commit = off; SET lock_timeout = '2s'; SET statement_timeout = '2s'"
 
 log = logging.getLogger("headway.storage")
@@ -81,7 +81,7 @@ class Messenger:
 
     @property
     def deaf_s(self) -> float:
-        """For how long nothing has been heard; 0 as long as somebody listens."""
+        """For how long nothing has been heard; 0 as long as a session listens."""
         since = self._deaf_since
         return 0.0 if since is None else time.monotonic() - since
 
@@ -167,7 +167,7 @@ class Messenger:
     def _hear(self, raw: RawConnection) -> None:
         raw.pgconn.consume_input()
         while (note := raw.pgconn.notifies()) is not None:
-            # Anybody may send anything on the channel.
+            # Any session may send anything on the channel.
             sender, _, topics = note.extra.decode(errors="replace").partition(" ")
             if sender != self._own_name:
                 self._tell(set(topics.split()))

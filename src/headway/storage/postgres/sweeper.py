@@ -18,7 +18,7 @@ LOOK_EVERY_S = 0.5
 REST = 20
 """How many times longer than the last cleaning a table is left alone."""
 REST_IN_VAIN_S = 5.0
-"""How long at least if nothing went, as beside an old transaction or somebody else who cleans."""
+"""How long at least if nothing could be removed, as beside an old transaction."""
 LONGEST_STOP_S = 5.0
 
 MOST_DEAD = {"leases": 1000, "jobs": 10_000}

@@ -1,4 +1,4 @@
-"""Statements on their way: those nobody waits for go along with the next one that somebody does.
+"""Pipelining: statements without a result to wait for are sent with the next one that has one.
 
 A round trip costs a writer more than most statements do. So here a statement whose answer is not
 needed is only sent, and its error, if there is one, is raised by the next statement that waits. A
@@ -69,7 +69,7 @@ class WireConnection(PostgresConnection):
         return self._dictionaries(self._ask(statement(sql), params))
 
     def run(self, name: str, params: Mapping[str, Any]) -> int:
-        """Run a statement; answers how many rows it touched."""
+        """Run a statement; return how many rows it touched."""
         return self._ask(named(name), params).command_tuples or 0
 
     def expect(self, name: str, params: Mapping[str, Any]) -> None:
@@ -79,7 +79,7 @@ class WireConnection(PostgresConnection):
         self._send(found, values, _question(found, values))
 
     def ask(self, name: str, params: Mapping[str, Any]) -> Callable[[], Sequence[Row]]:
-        """Send a query; its rows are read when they are looked at, by nobody else."""
+        """Send a query; its rows are read when they are first used."""
         found = named(name)
         question = (found.numbered, (object(),))
         self._send(found, found.values(params), question)
@@ -103,7 +103,7 @@ class WireConnection(PostgresConnection):
         self._sent.append(_Sent((run,), text=text))
 
     def flush(self) -> PGresult | None:
-        """Wait for the answers to all that was sent; the last one, or the first error."""
+        """Wait for the results of all that was sent; return the last, or raise the first error."""
         sent, self._sent = self._sent, []
         if not sent:
             return None

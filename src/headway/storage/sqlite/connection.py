@@ -51,7 +51,7 @@ class SqliteConnection:
         """SQLite has one writer at a time."""
 
     def tell(self, topics: set[str]) -> None:
-        """Nobody learns when a transaction of somebody else is committed: workers look by then."""
+        """There is no notice of the commit of a borrowed transaction: workers poll by then."""
 
     def all(self, name: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a named query."""
@@ -82,7 +82,7 @@ class SqliteConnection:
         return lambda: rows
 
     def run(self, name: str, params: Mapping[str, Any]) -> int:
-        """Run a statement; answers how many rows it touched."""
+        """Run a statement; return how many rows it touched."""
         statement = _statements()[name]
         return self.raw.execute(statement.sql, statement.values(params)).rowcount
 
@@ -214,7 +214,7 @@ class SqliteSession:
         return said(self._files.path, error)
 
     def must_repeat(self, error: Exception) -> bool:
-        """Nobody gets in the way of the only writer."""
+        """SQLite has one writer, so there is nothing to lock."""
         return False
 
     def close(self) -> None:

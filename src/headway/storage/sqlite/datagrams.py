@@ -1,7 +1,7 @@
 """Wake-ups between processes on one machine: a datagram socket beside the database file.
 
 Every process that has the file open puts a socket into the folder `wake`; a commit sends its topics
-to all the others. A socket nobody reads any more is removed by whoever notices.
+to all the others. A socket without a reader is removed by the sender that notices.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ LONGEST_SOCKET_PATH = 100
 
 
 class Datagrams:
-    """This process's socket and the way to everybody else's."""
+    """This process's socket and those of the other processes."""
 
     def __init__(self, database: Path) -> None:
         folder = database.with_name(database.name + ".wake")
@@ -41,7 +41,7 @@ class Datagrams:
                     self._send_to(entry.path, message)
 
     def receive(self, tell: Callable[[set[str]], None]) -> Callable[[], None]:
-        """Pass on what others send, from a thread of its own; answers how to stop."""
+        """Pass on what others send, from a thread of its own; return a function that stops it."""
         incoming = self._socket.dup()
         incoming.setblocking(True)
 
