@@ -343,6 +343,34 @@ def test_a_step_after_the_start_does_not_hide_one_from_before_it(
     assert claim(scheduler)
 
 
+def test_a_run_that_began_after_a_step_that_was_not_noticed_yet_keeps_its_deadline(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, timeout_s=20)
+    passed = [0.0]
+    watch = clock_steps.ClockWatch(clock, ran=lambda: passed[0], passed=lambda: passed[0])
+    clock.move(-DAY_S)
+    claim(scheduler)
+    clock.move(5)
+    passed[0] = 5.0
+    found = watch.step()
+    assert found is not None
+    clock_steps.mend(scheduler, found)
+    timekeeper.run_due(scheduler, clock.now())
+    assert job(scheduler, 1).status is JobStatus.RUNNING
+
+
+def test_a_step_after_one_that_was_noticed_is_found_at_the_next_start(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, delay_s=10)
+    step(scheduler, clock, -DAY_S)
+    clock.move(-DAY_S)
+    submit(scheduler)
+    timekeeper.Rounds(scheduler, watching(clock)).run()
+    assert job(scheduler, 1).scheduled_for == clock.now() + timedelta(seconds=10)
+
+
 def full_disk(*_: object) -> None:
     """A write that fails."""
     raise errors.Unavailable("the disk is full")

@@ -34,7 +34,7 @@ class Server:
         self._in_hand: list[DueDelivery] = []
 
     def be_born(self) -> None:
-        """Start a process, which first mends what dead ones left behind."""
+        """Start a process: it recovers what dead ones left behind, and its timekeeper begins."""
         world = self._world
         self._births += 1
         self.process = world.new_process()
@@ -53,6 +53,7 @@ class Server:
         self._rounds = Rounds(
             scheduler, ClockWatch(world.clock, lambda: world.elapsed, lambda: world.elapsed)
         )
+        self.keep_time()
 
     def die(self) -> None:
         """The process is gone, with its worker; programs that it started may go on for a while."""

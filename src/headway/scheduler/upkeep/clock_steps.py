@@ -115,16 +115,16 @@ def step_while_away(scheduler: Scheduler) -> Step | None:
 
 
 def _last_known_time(tx: Transaction) -> int | None:
-    """The latest time of the last events, or when the clock was set if there were none since.
+    """The latest time of the events since the clock was last set, and not before that was noticed.
 
-    Not that of the last one: it may have come after the step, which nothing has noticed yet.
+    Not the time of the last event: it may have come after a step that nothing has noticed yet.
     """
     row = tx.row("last_event")
     if row is None:
         return None
     seen = _last_step(tx)
     latest: int | None = tx.value("latest_moment", after=seen.seq, count=MOST_EVENTS)
-    return seen.at if latest is None else latest
+    return seen.at if latest is None else max(seen.at, latest)
 
 
 def mend(scheduler: Scheduler, step: Step) -> None:
@@ -150,11 +150,13 @@ def _renew(scheduler: Scheduler, step: Step, tx: Transaction) -> timedelta:
     now = tx.now_ms
     is_known = _is_known(tx, int(step.by_s * 1000))
     set_by = timedelta() if is_known else timedelta(seconds=step.set_by_s)
-    tx.do("renew_every_lease", now=now, shift=0 if is_known else int(step.by_s * 1000))
+    looked = now - int(step.within_s * 1000)
+    if not is_known:
+        tx.do("move_deadlines", shift=int(step.by_s * 1000), looked=looked, now=now)
+    tx.do("renew_every_lease", now=now)
     tx.do("renew_every_claim", until=now + int(scheduler.rules.claim_ttl_s * 1000))
     tx.do("renew_every_reservation", until=now + int(EXPIRES_AFTER_S * 1000))
     if set_by:
-        looked = now - int(step.within_s * 1000)
         tx.do("move_delays", shift=_millis(set_by), looked=looked, now=now)
     tx.do("bring_back_deliveries", latest=now + int(max(RETRY_DELAYS_S) * 1000))
     tx.do("forget_later_rate_uses", now=now)

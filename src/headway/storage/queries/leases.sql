@@ -71,11 +71,14 @@ SELECT min(CASE WHEN r.server IS NULL THEN r.expires_at
     ELSE least(r.expires_at, coalesce(w.last_seen, r.created_at) + :silence::bigint) END) AS at
 FROM reservations r LEFT JOIN workers w ON w.worker_id = r.server WHERE r.state = 'ACTIVE';
 
+-- name: move_deadlines
+-- The clock was set: a run has as long as before. One that began since the last look may know the new time already.
+UPDATE leases SET deadline = deadline + :shift::bigint
+WHERE deadline IS NOT NULL AND NOT granted_at BETWEEN :looked AND :now;
+
 -- name: renew_every_lease
--- The clock was set: whoever lives gets one time-to-live from now, and as long to run as before.
-UPDATE leases SET deadline = deadline + :shift::bigint,
-    expires_at = least(:now::bigint + ttl_ms,
-        coalesce(deadline + :shift::bigint, :now::bigint + ttl_ms));
+-- The clock was set: each lease lasts one time-to-live from now, but not beyond its deadline.
+UPDATE leases SET expires_at = least(:now::bigint + ttl_ms, coalesce(deadline, :now::bigint + ttl_ms));
 
 -- name: renew_every_reservation
 -- The clock was set: the slot stays reserved for one more term.
