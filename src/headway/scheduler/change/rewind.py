@@ -12,7 +12,7 @@ from headway.scheduler import command_permission
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.change import rewind_set
 from headway.scheduler.change.rewind_set import RetrySet
-from headway.scheduler.finish import consequences
+from headway.scheduler.finish import consequences, decide
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import codec, jobs, records
 from headway.storage.records import JobRecord
@@ -120,7 +120,7 @@ def _stop_waiting(tx: Transaction, waiting: Sequence[JobRecord]) -> None:
 def _forget_artifacts(scheduler: Scheduler, tx: Transaction, found: RetrySet) -> None:
     """What the jobs made is not there any more: markers, sentinels of merges, and patches."""
     names = {name for record in found.members for name in record.terms.produces}
-    markers = [name for name in names if name.startswith(consequences.MARKER)]
+    markers = [name for name in names if name.startswith(decide.MARKER)]
     makers = records.listed(record.number for record in found.everyone)
     tx.do("unmake_markers", artifacts=records.listed(markers), makers=makers)
     files = dict.fromkeys(_patches(found), 0) | _owned_sentinels(tx, found, names)

@@ -1,6 +1,6 @@
 """What a member's end means for its group."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -40,7 +40,7 @@ def decide(scheduler: Scheduler, tx: Transaction, final: Sequence[Ended]) -> lis
 
 
 def hand_on_predecessors(tx: Transaction, final: Sequence[Ended]) -> set[int]:
-    """A member that ended while it waited leaves its place: who followed it waits in its stead.
+    """A member that ended while it waited leaves its place: its follower waits in its stead.
 
     Return the followers, whose gates must be checked again.
     """
@@ -128,40 +128,55 @@ def _stop_others(scheduler: Scheduler, tx: Transaction, group: Row, failed: Ende
     if verdict is Verdict.CONTINUE:
         return []
     numbers = [row["number"] for row in tx.rows("group_members", group_id=group["group_id"])]
-    rest = [
-        record
-        for record in jobs.read(tx, numbers)
-        if record.number != failed.record.number and record.status in states.WAITING | states.CLAIMS
-    ]
+    stopped = others_that_end(
+        verdict, failed, jobs.read(tx, numbers), tx.now_ms, lambda: scheduler.new_id(tx.now)
+    )
+    tx.many(
+        "insert_ended_run",
+        [
+            skipped_run(tx, one.record, one.run_id, PREDECESSOR_FAILED)
+            for one in stopped
+            if one.run_id is not None
+        ],
+    )
+    return stopped
+
+
+def others_that_end(
+    verdict: Verdict,
+    failed: Ended,
+    members: Sequence[JobRecord],
+    now_ms: int,
+    new_id: Callable[[], str],
+) -> list[Ended]:
+    """The members that end because another failed: those that have not started."""
     cause = Blocker(kind="job", id=failed.record.job_id, status=failed.status)
-    return [_end(scheduler, tx, record, verdict, cause) for record in rest]
-
-
-def _end(
-    scheduler: Scheduler, tx: Transaction, record: JobRecord, verdict: Verdict, cause: Blocker
-) -> Ended:
-    reason = WaitReason(kind="group", detail=PREDECESSOR_FAILED)
-    if verdict is Verdict.STOP:
-        return Ended(
-            record=record,
-            status=states.CANCELLED,
-            reason=reason,
-            blockers=(cause,),
-            retry=False,
-        )
-    run_id = scheduler.new_id(tx.now)
-    tx.many("insert_ended_run", [skipped_run(tx, record, run_id, PREDECESSOR_FAILED)])
-    return Ended(
-        record=record,
-        status=states.SKIPPED,
-        reason=reason,
+    stopped = Ended(
+        record=failed.record,
+        status=states.CANCELLED,
+        reason=WaitReason(kind="group", detail=PREDECESSOR_FAILED),
         blockers=(cause,),
-        run_id=run_id,
-        run_status=RunStatus.SKIPPED,
-        error=PREDECESSOR_FAILED,
-        started_at=tx.now_ms,
         retry=False,
     )
+    waiting = [
+        one
+        for one in members
+        if one.number != failed.record.number and one.status in states.WAITING | states.CLAIMS
+    ]
+    if verdict is Verdict.STOP:
+        return [msgspec.structs.replace(stopped, record=one) for one in waiting]
+    return [
+        msgspec.structs.replace(
+            stopped,
+            record=one,
+            status=states.SKIPPED,
+            run_id=new_id(),
+            run_status=RunStatus.SKIPPED,
+            error=PREDECESSOR_FAILED,
+            started_at=now_ms,
+        )
+        for one in waiting
+    ]
 
 
 def skipped_run(tx: Transaction, record: JobRecord, run_id: str, error: str) -> dict[str, object]:

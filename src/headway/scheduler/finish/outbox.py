@@ -1,7 +1,8 @@
 """Who is to be told about jobs that ended: written with the end itself, delivered later."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,38 +15,61 @@ from headway.storage import records
 from headway.storage.transaction import DELIVERIES, Transaction
 
 
+class Endpoint(NamedTuple):
+    """Where messages go, and the events that are wanted there."""
+
+    webhook_id: str | None
+    url: str
+    events: tuple[str, ...]
+
+
+class Message(NamedTuple):
+    """One event of one job for one endpoint."""
+
+    one: Ended
+    payload: Payload
+    endpoint: Endpoint
+
+
 def add(scheduler: Scheduler, tx: Transaction, ended: Sequence[Ended]) -> None:
     """One message for each end, event and endpoint that wants it."""
     endpoints = [
-        (row["webhook_id"], row["url"], records.words(row["events"])) for row in tx.rows("webhooks")
+        Endpoint(row["webhook_id"], row["url"], records.words(row["events"]))
+        for row in tx.rows("webhooks")
     ]
     if not endpoints and not any(one.record.says("webhook_url") for one in ended):
         return
-    rows = []
-    for one in ended:
-        for payload in _payloads(tx, one):
-            targets = [(id_, url) for id_, url, wanted in endpoints if payload.event in wanted]
-            if one.record.terms.webhook_url:
-                targets.append((None, one.record.terms.webhook_url))
-            rows += [
-                _row(scheduler, tx, one, payload, webhook_id, url) for webhook_id, url in targets
-            ]
+    rows = [_row(scheduler, tx, message) for message in messages(ended, endpoints, tx.now)]
     tx.many("insert_delivery", rows)
     if rows:
         tx.wake(DELIVERIES)
 
 
-def _payloads(tx: Transaction, one: Ended) -> Iterator[Payload]:
+def messages(
+    ended: Sequence[Ended], endpoints: Sequence[Endpoint], now: datetime
+) -> Iterator[Message]:
+    """What is to be sent where: to the endpoints that want an event, and to a job's own URL."""
+    for one in ended:
+        own = one.record.terms.webhook_url
+        for payload in _payloads(one, now):
+            for endpoint in endpoints:
+                if payload.event in endpoint.events:
+                    yield Message(one, payload, endpoint)
+            if own:
+                yield Message(one, payload, Endpoint(None, own, ()))
+
+
+def _payloads(one: Ended, now: datetime) -> Iterator[Payload]:
     """A cancelled run is told as a run and as a cancelled job."""
     if one.run_status is not None:
-        yield _payload(tx, one, webhooks.RUN_EVENTS[one.run_status], one.run_status)
+        yield _payload(one, now, webhooks.RUN_EVENTS[one.run_status], one.run_status)
     if one.status is states.CANCELLED:
-        yield _payload(tx, one, webhooks.JOB_CANCELLED, one.status)
+        yield _payload(one, now, webhooks.JOB_CANCELLED, one.status)
     if one.status in states.BLOCKED:
-        yield _payload(tx, one, webhooks.JOB_BLOCKED, one.status)
+        yield _payload(one, now, webhooks.JOB_BLOCKED, one.status)
 
 
-def _payload(tx: Transaction, one: Ended, event: str, status: str) -> Payload:
+def _payload(one: Ended, now: datetime, event: str, status: str) -> Payload:
     started = one.record.started_at if one.record.started_at is not None else one.started_at
     return Payload(
         event=event,
@@ -53,25 +77,19 @@ def _payload(tx: Transaction, one: Ended, event: str, status: str) -> Payload:
         job_id=one.record.job_id,
         status=status,
         started_at=moments.maybe_from_millis(started),
-        finished_at=tx.now,
+        finished_at=now,
         artifacts=one.artifacts,
         error=one.error or (one.reason.detail if one.reason else None),
     )
 
 
-def _row(
-    scheduler: Scheduler,
-    tx: Transaction,
-    one: Ended,
-    payload: Payload,
-    webhook_id: str | None,
-    url: str,
-) -> dict[str, Any]:
+def _row(scheduler: Scheduler, tx: Transaction, message: Message) -> dict[str, Any]:
+    one, payload, endpoint = message
     return {
         "delivery_id": scheduler.new_id(tx.now),
-        "webhook_id": webhook_id,
-        "url": url,
-        "origin": webhooks.origin_of(url),
+        "webhook_id": endpoint.webhook_id,
+        "url": endpoint.url,
+        "origin": webhooks.origin_of(endpoint.url),
         "event": payload.event,
         "job_number": one.record.number,
         "job_id": one.record.job_id,

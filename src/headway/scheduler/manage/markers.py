@@ -3,7 +3,7 @@
 from headway.domain import artifacts, errors
 from headway.domain.answers import MarkerView
 from headway.domain.values import moments
-from headway.scheduler.finish import consequences
+from headway.scheduler.finish import consequences, decide
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records
 from headway.storage.transaction import Row, Transaction
@@ -40,7 +40,7 @@ def after(tx: Transaction, name: str, count: int) -> list[MarkerView]:
 
 
 def _name(scheduler: Scheduler, type_: str, key: str) -> str:
-    return artifacts.parse(f"{consequences.MARKER}{type_}:{key}", scheduler.kinds).name
+    return artifacts.parse(f"{decide.MARKER}{type_}:{key}", scheduler.kinds).name
 
 
 def _tell_consumers(scheduler: Scheduler, tx: Transaction, name: str) -> None:

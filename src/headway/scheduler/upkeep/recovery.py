@@ -12,7 +12,7 @@ from headway.domain.leases import LeaseState
 from headway.domain.runs import Outcome, RunStatus
 from headway.scheduler.admit.insert import insert
 from headway.scheduler.explain import status
-from headway.scheduler.finish import consequences, finish
+from headway.scheduler.finish import consequences, decide, finish
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.lease import expire
@@ -222,7 +222,7 @@ def _create_missing_retries(scheduler: Scheduler, tx: Transaction, numbers: Sequ
         tx.do(
             "set_retry_state",
             number=record.number,
-            retry_state=consequences.retry_state(decision),
+            retry_state=decide.retry_state(decision),
         )
         if isinstance(decision, retries.RetryAt):
             created.append(retry_job(scheduler, tx, record, decision.moment))
