@@ -363,12 +363,11 @@ def test_a_run_that_began_after_a_step_that_was_not_noticed_yet_keeps_its_deadli
 def test_a_step_after_one_that_was_noticed_is_found_at_the_next_start(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
-    submit(scheduler, delay_s=10)
+    submit(scheduler)
     step(scheduler, clock, -DAY_S)
     clock.move(-DAY_S)
     submit(scheduler)
-    timekeeper.Rounds(scheduler, watching(clock)).run()
-    assert job(scheduler, 1).scheduled_for == clock.now() + timedelta(seconds=10)
+    assert clock_steps.step_while_away(scheduler) == Step(by_s=-DAY_S, set_by_s=-DAY_S)
 
 
 def full_disk(*_: object) -> None:
