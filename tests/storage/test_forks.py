@@ -23,7 +23,7 @@ def submit():
     app.submit("any")
 
 def look():
-    app.send(headway.calls.list_jobs())
+    app.send(headway.protocol.jobs.list_jobs)
 
 submit()
 look()
@@ -37,7 +37,7 @@ if not child:
     os._exit(0)
 os.waitpid(child, 0)
 submit()
-print(app.send(headway.calls.get_scheduler_status()).queue_length, flush=True)
+print(app.send(headway.protocol.queue.get_scheduler_status).queue_length, flush=True)
 app.close()
 """
 
