@@ -14,7 +14,7 @@ from headway.scheduler.threads import LiveThreads
 from headway.settings import Settings
 from headway.storage import data_id, log_files
 from headway.storage.log_parts import OutputBound
-from headway.storage.transaction import Row
+from headway.storage.workers import WorkerRecord
 from headway.worker import process_groups
 from headway.worker.executors.by_type import Executors
 from headway.worker.executors.children import Nursery
@@ -79,9 +79,9 @@ def home(data: Path, url: str | None = None) -> DataHome:
     return DataHome(data_id=data_id.ensure(data), data=str(data.resolve()), url=url)
 
 
-def is_alive(row: Row) -> bool:
+def is_alive(worker: WorkerRecord) -> bool:
     """Whether a worker's process is there; one on another machine is never called dead."""
-    return process_groups.is_worker_alive(row["host"], row["pid"], str(row["process_started"]))
+    return process_groups.is_worker_alive(worker.host, worker.pid, worker.process_started)
 
 
 def end_orphans(data: Path, run_ids: Sequence[str]) -> None:

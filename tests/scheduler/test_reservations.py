@@ -111,7 +111,7 @@ def test_a_hold_ends_with_the_process_of_its_server(
     reserve(scheduler, server=server)
     count = scheduler.store.write(
         lambda tx: direct.expire_of_dead_servers(
-            scheduler, tx, lambda row: bool(row["worker_id"] == "here")
+            scheduler, tx, lambda row: bool(row.worker_id == "here")
         )
     )
     assert count == expired

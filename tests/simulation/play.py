@@ -14,7 +14,7 @@ from tests.simulation.world import Bed, NoAnswerError, World
 
 from headway.domain import errors
 from headway.domain.workers import Abilities
-from headway.scheduler.upkeep import verify
+from headway.storage import invariants
 
 STEPS = 50
 MOST_WORKERS = 4
@@ -82,7 +82,7 @@ def check(world: World) -> None:
     """Compare what the store holds with what may be there."""
     before, world.facts = world.facts, world.store.read(facts.read)
     rules.check(before, world.facts, world.ledger)
-    for sentence in world.store.read(verify.broken_rules):
+    for sentence in world.store.read(invariants.broken):
         raise Broken(sentence)
 
 

@@ -11,7 +11,7 @@ from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import recovery
 from headway.scheduler.upkeep.clock_steps import ClockWatch
 from headway.scheduler.upkeep.timekeeper import Rounds
-from headway.storage.transaction import Row
+from headway.storage.workers import WorkerRecord
 
 if TYPE_CHECKING:
     from tests.simulation.workers import Worker
@@ -107,8 +107,8 @@ class Server:
         if not self._world.calm and chooser.chance(0.15):
             self._world.fates.arm(chooser.one(list(Fate)), chooser.number(0, 4))
 
-    def _is_alive(self, row: Row) -> bool:
-        return row["pid"] in self._world.processes
+    def _is_alive(self, worker: WorkerRecord) -> bool:
+        return worker.pid in self._world.processes
 
     def _end_orphans(self, run_ids: Sequence[str]) -> None:
         for run_id in run_ids:

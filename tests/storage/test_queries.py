@@ -17,6 +17,8 @@ POSTGRES = "headway.storage.postgres"
 SOURCE = Path(headway.__file__).parent
 HEAD = re.compile(r"^-- name: (\w+)", re.MULTILINE)
 PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
+SPEAKING_NO_SQL = [f"scheduler/{stage}" for stage in ("explain", "manage", "upkeep")]
+"""Folders that ask the store by its typed functions alone."""
 METHODS = {"rows", "values", "row", "value", "do", "put", "many", "expect", "ask"}
 
 
@@ -100,6 +102,33 @@ def test_every_query_that_is_asked_for_exists() -> None:
     asked = {name for file in SOURCE.rglob("*.py") for name in _asked(file)}
     assert asked
     assert asked - queries.load(SQLITE).keys() == set()
+
+
+@pytest.mark.parametrize("folder", SPEAKING_NO_SQL)
+def test_no_query_is_named_and_no_row_is_read_outside_storage(folder: str) -> None:
+    files = sorted((SOURCE / folder).rglob("*.py"))
+    assert files
+    assert [file.name for file in files if {*_asked(file)} or _takes_rows(file)] == []
+
+
+def _takes_rows(file: Path) -> bool:
+    """Whether a file calls a query under a name that it computes, or knows the type of a row."""
+    tree = ast.parse(file.read_text())
+    names = {
+        alias.name
+        for one in ast.walk(tree)
+        if isinstance(one, ast.ImportFrom)
+        for alias in one.names
+    }
+    calls = {
+        node.func.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "tx"
+    }
+    return "Row" in names or bool(calls & METHODS)
 
 
 def _asked(file: Path) -> Iterator[str]:

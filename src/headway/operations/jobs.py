@@ -109,8 +109,8 @@ def list_jobs(call: Call[Nothing, JobQuery], tx: Transaction) -> Page[Job]:
         since=query.since,
         before_number=paging.read_number(query.cursor),
     )
-    rows = job_lists.rows(tx, wanted, limit + 1)
-    page = paging.page_of(status.page(call.scheduler, tx, rows, limit), lambda job: job.number)
+    found = job_lists.sized(tx, wanted, limit + 1)
+    page = paging.page_of(status.page(call.scheduler, tx, found, limit), lambda job: job.number)
     if not wanted.statuses:
         return page
     # What closes a gate just now shows in the status, and the filter goes by what is shown.

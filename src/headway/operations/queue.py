@@ -11,6 +11,7 @@ from headway.protocol.operation import MOST_ON_A_PAGE, Nothing, Page, Paging
 from headway.protocol.queue import MoveBody, PauseBody, ReasonBody, ReorderBody, RewindBody
 from headway.scheduler.change import approvals, queue_control, rewind
 from headway.scheduler.explain import status
+from headway.storage import queue
 from headway.storage.slices import Slice
 from headway.storage.transaction import Transaction
 
@@ -65,10 +66,8 @@ def list_queue(call: Call[Nothing, Paging], tx: Transaction) -> Page[Job]:
     """List waiting jobs in the order in which they would start."""
     limit = paging.check_limit(call.query.limit)
     priority, position, number = _place(call.query.cursor)
-    rows = tx.rows(
-        "queue_after", priority=priority, position=position, number=number, count=limit + 1
-    )
-    return paging.page_of(status.page(call.scheduler, tx, rows, limit), _key)
+    found = queue.after(tx, (priority, position, number), limit + 1)
+    return paging.page_of(status.page(call.scheduler, tx, found, limit), _key)
 
 
 def _key(job: Job) -> str:

@@ -99,6 +99,18 @@ def of_job(tx: Transaction, number: int, seq: int, count: int) -> list[Event]:
     return [_event(row) for row in tx.rows("events_of_job", number=number, seq=seq, count=count)]
 
 
+def last_number(tx: Transaction) -> int:
+    """The number of the last event; 0 if there is none."""
+    row = tx.row("last_event")
+    return row["seq"] if row else 0
+
+
+def latest_moment(tx: Transaction, after: int, count: int) -> int | None:
+    """The latest moment that one of the last events after a number names."""
+    at: int | None = tx.value("latest_moment", after=after, count=count)
+    return at
+
+
 def bounds(tx: Transaction) -> tuple[int, int]:
     """The numbers of the first and the last line there is."""
     row = tx.rows("event_bounds")[0]

@@ -9,7 +9,7 @@ from headway.domain.groups import Group, GroupMode, Member, OnFailure
 from headway.domain.values import moments
 from headway.storage import jobs, records, slices
 from headway.storage.jobs import ChainEnd
-from headway.storage.slices import Slice
+from headway.storage.slices import Sized, Slice
 from headway.storage.transaction import Row, Transaction
 
 BYTES_A_MEMBER = 100
@@ -43,7 +43,7 @@ def page(tx: Transaction, *, before: str | None, count: int) -> Slice[Group]:
     rows = tx.rows("groups", before=before, count=count + 1)
     ids = records.listed(row["group_id"] for row in rows)
     jobs_of = {row["group_id"]: row["jobs"] for row in tx.rows("sizes_of_groups", group_ids=ids)}
-    sized = [{**row, "size": jobs_of.get(row["group_id"], 0) * BYTES_A_MEMBER} for row in rows]
+    sized = [Sized(row, jobs_of.get(row["group_id"], 0) * BYTES_A_MEMBER) for row in rows]
     return slices.read(sized, count, partial(_views, tx))
 
 
@@ -55,6 +55,16 @@ def job_numbers(tx: Transaction, group_id: str) -> list[int]:
 def move_members(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
     """Other places for members that have not started."""
     tx.many("move_member", rows)
+
+
+def open_without_active_members(tx: Transaction) -> list[str]:
+    """Groups that are not marked as ended although every member has."""
+    return [row["group_id"] for row in tx.rows("open_groups_without_active_members")]
+
+
+def end(tx: Transaction, group_id: str) -> int:
+    """Every member has ended; returns whether the group is there."""
+    return tx.do("end_group", group_id=group_id, ended_at=tx.now_ms)
 
 
 def reopen(tx: Transaction, group_id: str) -> None:

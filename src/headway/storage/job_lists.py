@@ -1,6 +1,5 @@
 """Lists of jobs: their filters are put together here, and nowhere else."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +8,8 @@ import msgspec
 from headway.domain import states
 from headway.domain.states import JobStatus
 from headway.domain.values import moments
-from headway.storage.transaction import Row, Transaction
+from headway.storage.slices import Sized
+from headway.storage.transaction import Transaction
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,15 +27,16 @@ class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 def numbers(tx: Transaction, wanted: JobFilter, limit: int) -> list[int]:
     """The numbers of the matching jobs, newest first."""
-    return [row["number"] for row in rows(tx, wanted, limit)]
+    return [one.key for one in sized(tx, wanted, limit)]
 
 
-def rows(tx: Transaction, wanted: JobFilter, limit: int) -> Sequence[Row]:
+def sized(tx: Transaction, wanted: JobFilter, limit: int) -> list[Sized[int]]:
     """The numbers of the matching jobs, newest first, with the sizes of what they say."""
     where, params = _conditions(wanted)
     columns = "j.number, length(j.terms) AS size"
     sql = f"SELECT {columns} FROM jobs j{where} ORDER BY j.number DESC LIMIT :limit"
-    return tx.select(sql, {**params, "limit": limit})
+    rows = tx.select(sql, {**params, "limit": limit})
+    return [Sized(row["number"], row["size"]) for row in rows]
 
 
 def _conditions(wanted: JobFilter) -> tuple[str, dict[str, Any]]:

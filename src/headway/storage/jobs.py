@@ -312,6 +312,21 @@ def end(tx: Transaction, ends: Sequence[tuple[int, End]]) -> None:
     )
 
 
+def without_retry_decision(tx: Transaction, after: int, count: int) -> list[int]:
+    """Failures for which no retry was decided, by number, after this one."""
+    return [row["number"] for row in tx.rows("without_retry_decision", after=after, count=count)]
+
+
+def set_retry_state(tx: Transaction, number: int, state: RetryState) -> None:
+    """What was decided about trying a job again."""
+    tx.do("set_retry_state", number=number, retry_state=state)
+
+
+def totals(tx: Transaction) -> dict[JobStatus, int]:
+    """How many jobs ever ended in which status."""
+    return {JobStatus(row["status"]): row["count"] for row in tx.rows("totals")}
+
+
 class ChainEnd(msgspec.Struct, frozen=True, kw_only=True):
     """The link of a chain by which it is judged."""
 
@@ -341,6 +356,16 @@ def numbers_of_chain(tx: Transaction, chain: int) -> list[int]:
     """Every link of a chain, the oldest first, with those that a rewind made history."""
     rows = tx.rows("chain_links", chains=records.with_history([chain]))
     return sorted(row["number"] for row in rows)
+
+
+def numbers_of_links(tx: Transaction, chain: int) -> list[int]:
+    """The links of a chain, or of its history if the number is negative."""
+    return [row["number"] for row in tx.rows("chain_links", chains=records.listed([chain]))]
+
+
+def links_with_history(tx: Transaction, chains: Collection[int]) -> list[JobRecord]:
+    """All links of these chains, also those that a rewind made history."""
+    return tx.values(JobRecord, "chain_members", chains=records.with_history(chains))
 
 
 def producing_links(tx: Transaction, chains: Collection[int]) -> dict[int, ChainEnd]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from headway.domain.answers import Paused
 from headway.domain.gates.pause import Pause
 from headway.domain.jobs import Lane
 from headway.domain.limits import ConcurrencyPolicy, Limit, Rate, Room, Start, read_rate
@@ -143,6 +144,38 @@ def _forget(tx: Transaction, rates: Mapping[str, Rate]) -> None:
         tx.put("forget_rate_uses", name=name, until=tx.now_ms - rate.window_s * 1000)
 
 
+def forget_later_uses(tx: Transaction) -> None:
+    """The clock was set back: what was used in the time to come fills no window."""
+    tx.do("forget_later_rate_uses", now=tx.now_ms)
+
+
 def pauses(tx: Transaction) -> list[Pause]:
     """What is paused."""
     return [Pause(row["queue"], row["job_type"]) for row in tx.rows("pauses")]
+
+
+def paused(tx: Transaction) -> tuple[Paused, ...]:
+    """What is paused, as it is shown."""
+    return tuple(
+        Paused(
+            queue=row["queue"] or None,
+            job_type=row["job_type"] or None,
+            since=moments.from_millis(row["since"]),
+        )
+        for row in tx.rows("pauses")
+    )
+
+
+def put(tx: Transaction, limit: Limit) -> None:
+    """Define a limit or change it."""
+    tx.do("put_limit", name=limit.name, size=limit.size, rate=limit.rate)
+
+
+def remove(tx: Transaction, name: str) -> None:
+    """A limit is no longer defined."""
+    tx.do("remove_limit", name=name)
+
+
+def is_named(tx: Transaction, name: str) -> bool:
+    """Whether active jobs name a limit."""
+    return bool(tx.value("lanes_naming_limit", name=name))

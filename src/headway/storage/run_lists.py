@@ -1,13 +1,12 @@
 """Lists of runs."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from headway.domain.runs import Run, RunStatus
 from headway.storage import runs, slices
-from headway.storage.slices import Slice
-from headway.storage.transaction import Row, Transaction
+from headway.storage.slices import Sized, Slice
+from headway.storage.transaction import Transaction
 
 
 def page(
@@ -35,8 +34,9 @@ def page(
     where = f" WHERE {' AND '.join(terms)}" if terms else ""
     size = "coalesce(length(artifacts), 0) AS size"
     sql = f"SELECT run_id, {size} FROM runs{where} ORDER BY run_id DESC LIMIT :count"
-    return slices.read(tx.select(sql, params), count, partial(_views, tx))
+    found = [Sized(row["run_id"], row["size"]) for row in tx.select(sql, params)]
+    return slices.read(found, count, partial(_views, tx))
 
 
-def _views(tx: Transaction, rows: Sequence[Row]) -> list[Run]:
-    return runs.views(tx, [row["run_id"] for row in rows], slices.LARGEST_LISTED)
+def _views(tx: Transaction, run_ids: list[str]) -> list[Run]:
+    return runs.views(tx, run_ids, slices.LARGEST_LISTED)

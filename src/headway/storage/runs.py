@@ -1,11 +1,15 @@
 """Runs as they are kept."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+import msgspec
 
 from headway.domain import errors
+from headway.domain.leases import LeaseState
 from headway.domain.runs import Run, RunStatus
 from headway.domain.values import moments
 from headway.storage import codec, log_files, records
+from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
 
 
@@ -21,6 +25,54 @@ def view(tx: Transaction, run_id: str) -> Run:
     if found := views(tx, [run_id]):
         return found[0]
     raise errors.NotFound("run", run_id)
+
+
+def ids_of_jobs(tx: Transaction, numbers: Collection[int]) -> list[str]:
+    """The runs of these jobs, oldest first."""
+    rows = tx.rows("runs_of_chain", numbers=records.listed(numbers))
+    return [row["run_id"] for row in rows]
+
+
+def output_home(tx: Transaction, run_id: str) -> str | None:
+    """The data directory in which the output of a run is, if that is known."""
+    row = tx.row("output_home", run_id=run_id)
+    return row["output_at"] if row else None
+
+
+class RunReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run was reported to end, to recognise the same report again."""
+
+    run_id: str
+    job_number: int
+    worker_id: str | None
+    lease_state: LeaseState | None
+    status: RunStatus | None
+    report_hash: str | None
+    ttl_ms: int | None
+    started_at: int
+
+
+def reports(tx: Transaction, run_ids: Collection[str]) -> dict[str, RunReport]:
+    """How some runs were reported to end, by run."""
+    rows = tx.rows("run_reports", run_ids=records.listed(run_ids))
+    return {row["run_id"]: msgspec.convert(row, RunReport) for row in rows}
+
+
+def insert_failed(tx: Transaction, record: JobRecord, error: str) -> None:
+    """A run of a job that the store has lost, recorded as failed."""
+    tx.put(
+        "insert_ended_run",
+        run_id=record.run_id,
+        number=record.number,
+        attempt=record.attempt,
+        generation=record.generation,
+        run_status=RunStatus.FAILED,
+        payload_id=record.payload_id,
+        worker_id=record.worker_id,
+        started_at=record.started_at,
+        finished_at=tx.now_ms,
+        error=error,
+    )
 
 
 def _view(row: Row) -> Run:

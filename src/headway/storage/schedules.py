@@ -1,6 +1,5 @@
 """Schedules and their fires as they are kept."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
@@ -9,7 +8,7 @@ import msgspec
 from headway.domain.schedules import Schedule
 from headway.domain.values import moments
 from headway.storage import codec, records, slices
-from headway.storage.slices import Slice
+from headway.storage.slices import Sized, Slice
 from headway.storage.transaction import Row, Transaction
 
 
@@ -24,12 +23,13 @@ def page(
 ) -> Slice[Schedule]:
     """Schedules, newest first."""
     rows = tx.rows("schedules", template_id=template_id, before=before, count=count + 1)
-    return slices.read(rows, count, partial(_load, tx))
+    sized = [Sized(row["schedule_id"], row["size"]) for row in rows]
+    return slices.read(sized, count, partial(_load, tx))
 
 
-def _load(tx: Transaction, rows: Sequence[Row]) -> list[Schedule]:
-    ids = records.listed(row["schedule_id"] for row in rows)
-    return [_schedule(row) for row in tx.rows("schedule_bodies", schedule_ids=ids)]
+def _load(tx: Transaction, ids: list[str]) -> list[Schedule]:
+    rows = tx.rows("schedule_bodies", schedule_ids=records.listed(ids))
+    return [_schedule(row) for row in rows]
 
 
 def due(tx: Transaction, count: int) -> list[Schedule]:

@@ -1,11 +1,9 @@
 """Parts of lists that are bounded in bytes, and not in items alone."""
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
-
-from headway.storage.transaction import Row
 
 MOST_BYTES = 4 * 1024 * 1024
 """About as much is read for one page, unless its first item is larger."""
@@ -14,6 +12,14 @@ LARGEST_LISTED = 8 * 1024
 """Larger params, results and errors are left out of lists."""
 
 Item = TypeVar("Item")
+Key = TypeVar("Key")
+
+
+class Sized(NamedTuple, Generic[Key]):
+    """What stands for an item that was not read yet, and how large it is."""
+
+    key: Key
+    size: int
 
 
 class Slice(msgspec.Struct, Generic[Item], frozen=True):
@@ -24,21 +30,23 @@ class Slice(msgspec.Struct, Generic[Item], frozen=True):
 
 
 def read(
-    rows: Sequence[Row], count: int, load: Callable[[Sequence[Row]], list[Item]]
+    found: Sequence[Sized[Key]], count: int, load: Callable[[list[Key]], list[Item]]
 ) -> Slice[Item]:
-    """Load so many items, or fewer if they are large; `rows` say the size of each.
+    """Load so many items, or fewer if they are large.
 
-    One row more than are wanted says that there are more.
+    One more than are wanted says that there are more.
     """
-    shown = fitting(rows[:count])
-    return Slice(load(shown), len(rows) > len(shown))
+    shown = fitting(found[:count])
+    return Slice(load(shown), len(found) > len(shown))
 
 
-def fitting(rows: Sequence[Row], most: int = MOST_BYTES) -> Sequence[Row]:
-    """The first of these rows, as many as fit by their sizes, but at least one."""
+def fitting(found: Sequence[Sized[Key]], most: int = MOST_BYTES) -> list[Key]:
+    """The first of these, as many as fit by their sizes, but at least one."""
     total = 0
-    for place, row in enumerate(rows):
-        total += row["size"]
-        if place and total > most:
-            return rows[:place]
-    return rows
+    shown: list[Key] = []
+    for one in found:
+        total += one.size
+        if shown and total > most:
+            break
+        shown.append(one.key)
+    return shown

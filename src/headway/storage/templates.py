@@ -1,14 +1,13 @@
 """Templates as they are kept."""
 
-from collections.abc import Sequence
 from functools import partial
 
 import msgspec
 
 from headway.domain.templates import Template, TemplateStatus
 from headway.storage import codec, records, slices
-from headway.storage.slices import Slice
-from headway.storage.transaction import Row, Transaction
+from headway.storage.slices import Sized, Slice
+from headway.storage.transaction import Transaction
 
 
 def find(tx: Transaction, name: str) -> Template | None:
@@ -22,12 +21,12 @@ def page(
 ) -> Slice[Template]:
     """Templates, newest first."""
     rows = tx.rows("templates", status=status, before=before, count=count + 1)
-    return slices.read(rows, count, partial(_load, tx))
+    sized = [Sized(row["template_id"], row["size"]) for row in rows]
+    return slices.read(sized, count, partial(_load, tx))
 
 
-def _load(tx: Transaction, rows: Sequence[Row]) -> list[Template]:
-    ids = records.listed(row["template_id"] for row in rows)
-    found = tx.rows("template_bodies", template_ids=ids)
+def _load(tx: Transaction, ids: list[str]) -> list[Template]:
+    found = tx.rows("template_bodies", template_ids=records.listed(ids))
     return [msgspec.json.decode(row["body"], type=Template) for row in found]
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import msgspec
+
 from headway.domain.values import moments
 from headway.domain.webhooks import Delivery, DeliveryStatus, Webhook
 from headway.storage import codec, records
@@ -70,16 +72,35 @@ def deliveries(
     return [_delivery(row) for row in rows]
 
 
+class DueMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message whose turn has come."""
+
+    delivery_id: str
+    url: str
+    due_at: int
+
+
+class TakenMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """What has to be known to send a message; one to no webhook has no secret of its own."""
+
+    delivery_id: str
+    webhook_id: str | None
+    url: str
+    payload: str
+    attempts: int
+    secret: str | None
+
+
 BEFORE_ALL = (0, "")
 """Before the first message that is due: a moment and an id."""
 
 
 def due(
     tx: Transaction, full_origins: Collection[str], count: int, behind: tuple[int, str]
-) -> Sequence[Row]:
+) -> list[DueMessage]:
     """Messages whose turn has come behind a moment and an id, longest due first."""
     due_at, delivery_id = behind
-    return tx.rows(
+    rows = tx.rows(
         "due_deliveries",
         now=tx.now_ms,
         full_origins=records.listed(full_origins),
@@ -87,24 +108,29 @@ def due(
         delivery_id=delivery_id,
         count=count,
     )
+    return [DueMessage(**row) for row in rows]
 
 
-def due_to(tx: Transaction, origins: Collection[str], count: int) -> Sequence[Row]:
+def due_to(tx: Transaction, origins: Collection[str], count: int) -> list[DueMessage]:
     """Messages to these origins whose turn has come, longest due first."""
     if not origins:
-        return ()
+        return []
     listed = records.listed(origins)
-    return tx.rows("due_deliveries_to", now=tx.now_ms, origins=listed, count=count)
+    rows = tx.rows("due_deliveries_to", now=tx.now_ms, origins=listed, count=count)
+    return [DueMessage(**row) for row in rows]
 
 
-def take(tx: Transaction, delivery_ids: Sequence[str], until: int) -> Sequence[Row]:
+def take(tx: Transaction, delivery_ids: Sequence[str], until: int) -> list[TakenMessage]:
     """Keep others from sending these until then; return those that no other server took before."""
     taken = [
         one
         for one in delivery_ids
         if tx.do("take_delivery", delivery_id=one, until=until, now=tx.now_ms)
     ]
-    return tx.rows("deliveries_to_send", delivery_ids=records.listed(taken)) if taken else []
+    if not taken:
+        return []
+    rows = tx.rows("deliveries_to_send", delivery_ids=records.listed(taken))
+    return [TakenMessage(**row) for row in rows]
 
 
 def record(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
@@ -115,6 +141,11 @@ def record(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
 def send_again(tx: Transaction, delivery_id: str) -> None:
     """A message that was delivered or given up is sent afresh."""
     tx.do("redeliver", delivery_id=delivery_id, due_at=tx.now_ms)
+
+
+def bring_back(tx: Transaction, latest: int) -> None:
+    """The clock was set back: no message waits for longer than until then."""
+    tx.do("bring_back_deliveries", latest=latest)
 
 
 def next_due(tx: Transaction) -> int | None:

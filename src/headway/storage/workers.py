@@ -10,6 +10,26 @@ from headway.storage import codec
 from headway.storage.transaction import Row, Transaction
 
 
+class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of `workers`. Times are in milliseconds."""
+
+    worker_id: str
+    token_id: str | None
+    host: str
+    pid: int
+    process_started: str
+    built_in: int
+    abilities: str
+    slots: int
+    first_seen: int
+    last_seen: int
+    left_at: int | None
+    draining_since: int | None
+    data_id: str | None
+    data: str | None
+    url: str | None
+
+
 def see(
     tx: Transaction,
     *,
@@ -46,6 +66,26 @@ def is_known(tx: Transaction, worker_id: str) -> bool:
     return tx.row("worker_standing", worker_id=worker_id) is not None
 
 
+def users_of_data(tx: Transaction, data_id: str) -> list[WorkerRecord]:
+    """The servers that have used a data directory, the newest first."""
+    return [WorkerRecord(**row) for row in tx.rows("servers_of_data", data_id=data_id)]
+
+
+def registered(tx: Transaction) -> list[WorkerRecord]:
+    """Every worker that is known and has not left."""
+    return [WorkerRecord(**row) for row in tx.rows("workers")]
+
+
+def built_in(tx: Transaction) -> list[WorkerRecord]:
+    """The workers of servers that are known and have not left."""
+    return [one for one in registered(tx) if one.built_in]
+
+
+def leave(tx: Transaction, worker_id: str) -> None:
+    """A worker has gone; its name stays that of its token."""
+    tx.do("leave_worker", worker_id=worker_id, now=tx.now_ms)
+
+
 def draining(tx: Transaction) -> set[str]:
     """The workers that are to take no more jobs."""
     return {row["worker_id"] for row in tx.rows("draining_workers")}
@@ -54,7 +94,7 @@ def draining(tx: Transaction) -> set[str]:
 def all_known(
     tx: Transaction,
     silent_since: int,
-    is_there: Callable[[Row], bool],
+    is_there: Callable[[WorkerRecord], bool],
     *,
     with_jobs: bool = True,
 ) -> list[Worker]:
@@ -63,31 +103,31 @@ def all_known(
     for row in tx.rows("held_by_worker") if with_jobs else ():
         held.setdefault(row["worker_id"], []).append(row)
     return [
-        _view(row, is_there(row), silent_since, held.get(row["worker_id"], []))
-        for row in tx.rows("workers")
+        _view(one, is_there(one), silent_since, held.get(one.worker_id, []))
+        for one in registered(tx)
     ]
 
 
-def _view(row: Row, there: bool, silent_since: int, held: Sequence[Row]) -> Worker:
-    abilities = msgspec.json.decode(row["abilities"], type=Abilities)
+def _view(one: WorkerRecord, there: bool, silent_since: int, held: Sequence[Row]) -> Worker:
+    abilities = msgspec.json.decode(one.abilities, type=Abilities)
     return Worker(
-        worker_id=row["worker_id"],
-        host=row["host"],
-        pid=row["pid"],
-        process_started=row["process_started"],
-        built_in=bool(row["built_in"]),
+        worker_id=one.worker_id,
+        host=one.host,
+        pid=one.pid,
+        process_started=one.process_started,
+        built_in=bool(one.built_in),
         queues=abilities.queues,
         job_types=abilities.job_types,
         capabilities=abilities.capabilities,
-        slots=row["slots"],
-        first_seen=moments.from_millis(row["first_seen"]),
-        last_seen=moments.from_millis(row["last_seen"]),
+        slots=one.slots,
+        first_seen=moments.from_millis(one.first_seen),
+        last_seen=moments.from_millis(one.last_seen),
         max_cost_units=abilities.max_cost_units,
-        alive=there and row["last_seen"] > silent_since,
+        alive=there and one.last_seen > silent_since,
         gone=not there,
-        holds=tuple(one["job_id"] for one in held),
-        full_since=moments.maybe_from_millis(_full_since(held, row["slots"])),
-        draining_since=moments.maybe_from_millis(row["draining_since"]),
+        holds=tuple(held_one["job_id"] for held_one in held),
+        full_since=moments.maybe_from_millis(_full_since(held, one.slots)),
+        draining_since=moments.maybe_from_millis(one.draining_since),
     )
 
 

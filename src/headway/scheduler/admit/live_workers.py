@@ -3,7 +3,8 @@
 from headway.domain.workers import Worker
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import workers
-from headway.storage.transaction import Row, Transaction
+from headway.storage.transaction import Transaction
+from headway.storage.workers import WorkerRecord
 
 TTLS_UNTIL_GONE = 3
 """A worker that was not heard of for so many lease times is not alive."""
@@ -12,13 +13,13 @@ TTLS_UNTIL_GONE = 3
 def known_workers(scheduler: Scheduler, tx: Transaction, *, with_jobs: bool = True) -> list[Worker]:
     """Every registered worker, whether it is alive, and which jobs it holds if wanted."""
     silent = silent_since(scheduler, tx)
-    return workers.all_known(tx, silent, lambda row: _is_there(scheduler, row), with_jobs=with_jobs)
+    return workers.all_known(tx, silent, lambda one: _is_there(scheduler, one), with_jobs=with_jobs)
 
 
-def is_alive(scheduler: Scheduler, tx: Transaction, row: Row) -> bool:
+def is_alive(scheduler: Scheduler, tx: Transaction, worker: WorkerRecord) -> bool:
     """Whether a built-in worker has not left, is there, and was heard of lately."""
-    known = row["left_at"] is None and row["last_seen"] > silent_since(scheduler, tx)
-    return known and _is_there(scheduler, row)
+    known = worker.left_at is None and worker.last_seen > silent_since(scheduler, tx)
+    return known and _is_there(scheduler, worker)
 
 
 def silent_since(scheduler: Scheduler, tx: Transaction) -> int:
@@ -26,8 +27,8 @@ def silent_since(scheduler: Scheduler, tx: Transaction) -> int:
     return tx.now_ms - int(TTLS_UNTIL_GONE * scheduler.rules.lease_ttl_s * 1000)
 
 
-def _is_there(scheduler: Scheduler, row: Row) -> bool:
+def _is_there(scheduler: Scheduler, worker: WorkerRecord) -> bool:
     """A built-in worker is gone with its process, which no other server waits for."""
-    if not row["built_in"] or row["worker_id"] == scheduler.server:
+    if not worker.built_in or worker.worker_id == scheduler.server:
         return True
-    return scheduler.is_process_alive(row["host"], row["pid"], row["process_started"])
+    return scheduler.is_process_alive(worker.host, worker.pid, worker.process_started)

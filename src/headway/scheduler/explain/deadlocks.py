@@ -6,9 +6,10 @@ from headway.domain import graph
 from headway.domain.gates import Blocker
 from headway.scheduler.admit.gate_facts import Facts
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records
+from headway.storage import dependencies, jobs
+from headway.storage.dependencies import Waiting
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Row, Transaction
+from headway.storage.transaction import Transaction
 
 MOST_JOBS = 20_000
 """So many jobs that wait are looked at; jobs behind those may be able to go on."""
@@ -21,25 +22,24 @@ Waits = dict[int, dict[str, set[int]]]
 def find(scheduler: Scheduler, tx: Transaction, start: JobRecord) -> Blocker | None:
     """A circle that keeps this job from ever going on, directly or not."""
     reached = _waiting(tx, [start.number])
-    if not any(row["gated"] for row in reached):
+    if not any(one.gated for one in reached):
         return None
     facts = Facts(scheduler, tx)
     waits: Waits = {}
     while reached and len(waits) < MOST_JOBS:
-        found = jobs.read(tx, [row["number"] for row in reached])
+        found = jobs.read(tx, [one.number for one in reached])
         facts.load(found)
         new = {record.number: facts.waits_for(record) for record in found}
         waits.update(new)
         makers = {one for some in new.values() for who in some.values() for one in who}
-        reached = [row for row in _waiting(tx, makers - waits.keys()) if row["number"] not in waits]
+        reached = [one for one in _waiting(tx, makers - waits.keys()) if one.number not in waits]
     stuck = _stuck(start, waits) and _stuck(start, _without_what_is_there(facts, waits))
     return _blocker(tx, stuck) if stuck else None
 
 
-def _waiting(tx: Transaction, numbers: Collection[int]) -> list[Row]:
+def _waiting(tx: Transaction, numbers: Collection[int]) -> list[Waiting]:
     """Those of these jobs that wait for others, and all before them that do."""
-    listed = records.listed(numbers)
-    return [*tx.rows("waits_on", numbers=listed, count=MOST_JOBS)] if numbers else []
+    return dependencies.waiting(tx, numbers, MOST_JOBS) if numbers else []
 
 
 def _without_what_is_there(facts: Facts, waits: Waits) -> Waits:

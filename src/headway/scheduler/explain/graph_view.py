@@ -15,7 +15,7 @@ from headway.domain.jobs import COMMAND, Job
 from headway.scheduler.admit.gate_facts import Facts
 from headway.scheduler.explain.views import views
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records, slices
+from headway.storage import dependencies, jobs, needs, queue, slices
 from headway.storage.jobs import ChainEnd
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
@@ -42,17 +42,17 @@ def graph(
     if job is not None:
         near = _neighbourhood(tx, jobs.read_one(tx, job), max_depth)
         return _draw(scheduler, tx, near, within={abs(record.chain) for record in near})
-    query = "newest_numbers" if everything else "shown_numbers"
-    newest = slices.fitting(tx.rows(query, count=MOST_JOBS), MOST_BYTES)
-    shown = sorted({row["number"] for row in newest})
-    return _draw(scheduler, tx, jobs.read(tx, shown))
+    find = queue.newest if everything else queue.newest_active_or_blocked
+    newest = slices.fitting(find(tx, MOST_JOBS), MOST_BYTES)
+    return _draw(scheduler, tx, jobs.read(tx, sorted(set(newest))))
 
 
 def _neighbourhood(tx: Transaction, start: JobRecord, max_depth: int) -> list[JobRecord]:
     """What a job waits for, and what waits for it, so many steps away; the nearest ones."""
     chains = _chains_around(tx, abs(start.chain), max_depth)
     steps = {chain: place for place, chain in enumerate(chains)}
-    links = [one for one in _links(tx, chains) if one.chain > 0 and one.number != start.number]
+    found = jobs.links_with_history(tx, chains)
+    links = [one for one in found if one.chain > 0 and one.number != start.number]
     near = [start, *sorted(links, key=lambda one: steps[one.chain])][:MOST_JOBS]
     return sorted(near, key=lambda one: one.number)
 
@@ -72,15 +72,11 @@ def _waves(tx: Transaction, start: int, step: _Step) -> Iterator[list[int]]:
     """The chains that are one step away in a direction, then those two steps away, and so on."""
     seen, wave = {start}, [start]
     while wave:
-        numbers = sorted(set(step(tx, _links(tx, wave))), reverse=True)[:MOST_JOBS]
+        links = jobs.links_with_history(tx, wave)
+        numbers = sorted(set(step(tx, links)), reverse=True)[:MOST_JOBS]
         wave = sorted({abs(record.chain) for record in jobs.read(tx, numbers)} - seen)
         seen |= set(wave)
         yield wave
-
-
-def _links(tx: Transaction, chains: Collection[int]) -> list[JobRecord]:
-    """Jobs with their retries, also those that a rewind made history."""
-    return tx.values(JobRecord, "chain_members", chains=records.with_history(chains))
 
 
 def _upstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
@@ -89,7 +85,7 @@ def _upstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
 
 
 def _downstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
-    chains = records.listed({abs(record.chain) for record in found})
+    chains = {abs(record.chain) for record in found}
     names = [
         name
         for record in found
@@ -98,10 +94,7 @@ def _downstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
             *artifacts.names_of_job(record.job_id, record.number),
         )
     ]
-    return [
-        *(row["job_number"] for row in tx.rows("all_dependents", chains=chains)),
-        *(row["job_number"] for row in tx.rows("consumers", artifacts=records.listed(names))),
-    ]
+    return [*dependencies.all_dependents(tx, chains), *needs.consumers(tx, names)]
 
 
 def _after(tx: Transaction, found: Sequence[JobRecord]) -> list[tuple[JobRecord, AfterEdge, int]]:
@@ -121,8 +114,7 @@ def _producers(tx: Transaction, found: Sequence[JobRecord]) -> list[tuple[str, C
     names = {name for record in found for name in record.terms.needs}
     if not names:
         return []
-    rows = tx.rows("producers", artifacts=records.listed(names))
-    makers = {(row["artifact"], row["chain"]) for row in rows if row["chain"] > 0}
+    makers = {(one.artifact, one.chain) for one in needs.makers(tx, names) if one.chain > 0}
     for name in names:
         kind, _, job = name.partition(":")
         if kind in artifacts.NAMING_JOBS:

@@ -8,8 +8,9 @@ import msgspec
 from headway.domain import errors
 from headway.scheduler.admit.live_workers import is_alive
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import data_id, log_files
-from headway.storage.transaction import Row, Transaction
+from headway.storage import data_id, log_files, runs, workers
+from headway.storage.transaction import Transaction
+from headway.storage.workers import WorkerRecord
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,15 +36,18 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
 
 def elsewhere(scheduler: Scheduler, tx: Transaction, run_id: str) -> Elsewhere | None:
     """The other data directory in which a run's output is; None if it is in this one."""
-    row = tx.row("output_home", run_id=run_id)
-    home = row["output_at"] if row else None
+    home = runs.output_home(tx, run_id)
     if home is None or home == data_id.read(scheduler.data):
         return None
-    rows = tx.rows("servers_of_data", data_id=home)
-    servers = tuple(_server(one) for one in rows if one["url"] and is_alive(scheduler, tx, one))
+    users = workers.users_of_data(tx, home)
+    servers = tuple(
+        Server(host=one.host, process_started=one.process_started, url=one.url)
+        for one in users
+        if one.url and is_alive(scheduler, tx, one)
+    )
     if not servers and _folder(scheduler, run_id).is_dir():
         return None  # its server is gone, and its logs were put here
-    return Elsewhere(run_id=run_id, data_id=home, place=_place(rows[:1]), servers=servers)
+    return Elsewhere(run_id=run_id, data_id=home, place=_place(users[:1]), servers=servers)
 
 
 def check_here(scheduler: Scheduler, tx: Transaction, run_id: str) -> None:
@@ -56,12 +60,8 @@ def _folder(scheduler: Scheduler, run_id: str) -> Path:
     return scheduler.data / log_files.folder(run_id)
 
 
-def _server(row: Row) -> Server:
-    return Server(host=row["host"], process_started=row["process_started"], url=row["url"])
-
-
-def _place(rows: Sequence[Row]) -> str:
-    for row in rows:
-        at = f" ({row['url']})" if row["url"] else ""
-        return f"host {row['host']}{at} in {row['data']}"
+def _place(users: Sequence[WorkerRecord]) -> str:
+    for one in users:
+        at = f" ({one.url})" if one.url else ""
+        return f"host {one.host}{at} in {one.data}"
     return "a server that is not known any more"

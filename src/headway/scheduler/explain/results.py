@@ -3,22 +3,21 @@
 from headway.domain import errors, states
 from headway.domain.jobs import JobResult
 from headway.domain.values import moments
-from headway.storage import jobs, records, runs
+from headway.storage import jobs, runs
 from headway.storage.transaction import Transaction
 
 
 def result(tx: Transaction, reference: str | int) -> JobResult:
     """The result of a job, judged by the last link of its chain."""
     asked = jobs.read_one(tx, reference)
-    links = [row["number"] for row in tx.rows("chain_links", chains=records.listed([asked.chain]))]
+    links = jobs.numbers_of_links(tx, asked.chain)
     number = max(number for number in links if number >= asked.number)
     last = asked if number == asked.number else jobs.read(tx, [number])[0]
     if last.status in states.ACTIVE:
         retry = (last.job_id, last.status.lower()) if last is not asked else None
         status = last.status if retry is None else asked.status.lower()
         raise errors.NotFinished(asked.job_id, status, retry)
-    run_ids = [row["run_id"] for row in tx.rows("runs_of_chain", numbers=records.listed(links))]
-    found = runs.views(tx, run_ids, largest=0)
+    found = runs.views(tx, runs.ids_of_jobs(tx, links), largest=0)
     own = [run for run in found if run.job_id == last.job_id and run.generation == last.generation]
     final = runs.view(tx, own[-1].run_id) if own else None
     return JobResult(

@@ -15,9 +15,9 @@ from headway.scheduler.admit import lane_waits, late_threads, own_gates, postpon
 from headway.scheduler.admit.gate_facts import gather
 from headway.scheduler.admit.lane_gates import LaneGates
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, limits, records, reservations, slices
-from headway.storage.slices import Slice
-from headway.storage.transaction import Row, Transaction
+from headway.storage import jobs, limits, queue, reservations, slices
+from headway.storage.slices import Sized, Slice
+from headway.storage.transaction import Transaction
 
 FURTHEST_PLACE = 10_000
 """Places behind this one are not counted."""
@@ -28,11 +28,11 @@ def view(scheduler: Scheduler, tx: Transaction, reference: str | int) -> Job:
     return views(scheduler, tx, [jobs.find_number(tx, reference)], None)[0]
 
 
-def page(scheduler: Scheduler, tx: Transaction, rows: Sequence[Row], count: int) -> Slice[Job]:
-    """Up to so many jobs as they are shown, of rows with their numbers and sizes."""
-    return slices.read(
-        rows, count, lambda some: views(scheduler, tx, [row["number"] for row in some])
-    )
+def page(
+    scheduler: Scheduler, tx: Transaction, found: Sequence[Sized[int]], count: int
+) -> Slice[Job]:
+    """Up to so many of these jobs as they are shown."""
+    return slices.read(found, count, lambda numbers: views(scheduler, tx, numbers))
 
 
 def views(
@@ -81,8 +81,7 @@ def _is_ready(job: Job) -> bool:
 
 def places_in_queue(tx: Transaction, numbers: Sequence[int]) -> dict[int, int]:
     """The 1-based places of those of these jobs that are near enough to the front."""
-    rows = tx.rows("places_in_queue", numbers=records.listed(numbers), bound=FURTHEST_PLACE)
-    return {row["number"]: row["place"] for row in rows}
+    return queue.places(tx, numbers, FURTHEST_PLACE)
 
 
 def _looked_at(job: Job, closed: Mapping[int, Closed]) -> Job:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -196,12 +196,12 @@ def _late_answer(
 def abandon(
     scheduler: Scheduler,
     tx: Transaction,
-    leases: Sequence[Mapping[str, Any]],
+    lease_ids: Sequence[str],
     outcome: Outcome,
 ) -> list[Ended]:
     """End runs whose worker is gone or late. The lease is consumed here too: it happens once."""
     release = lane_waits.Release(scheduler, tx)
-    found = jobs.take_from_leases(tx, [row["lease_id"] for row in leases])
+    found = jobs.take_from_leases(tx, lease_ids)
     release.note()
     ended = [_ended(record, outcome, progress, outcome.error) for record, progress in found]
     close_runs(tx, [(one, outcome) for one in ended], LeaseState.EXPIRED)

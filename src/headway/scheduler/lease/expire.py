@@ -6,7 +6,7 @@ from headway.domain import events, states
 from headway.domain.runs import Outcome, RunStatus
 from headway.scheduler.finish import consequences, finish
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs
+from headway.storage import claims, jobs, leases
 from headway.storage.transaction import READY, Transaction
 
 BATCH = 1000
@@ -14,27 +14,27 @@ BATCH = 1000
 
 def expire_leases(scheduler: Scheduler, tx: Transaction) -> int:
     """End the runs whose leases were not renewed; their jobs are TIMEOUT. Return how many."""
-    late = tx.rows("expired_leases", now=tx.now_ms, count=BATCH)
+    late = leases.expired(tx, BATCH)
     if not late:
         return 0
     scheduler.seen.expired_leases += len(late)
-    scheduler.threads.outlive(row["lease_id"] for row in late)
+    scheduler.threads.outlive(one.lease_id for one in late)
     for overrun in (False, True):
-        rows = [
-            row
-            for row in late
-            if (row["deadline"] is not None and row["deadline"] <= tx.now_ms) is overrun
+        lease_ids = [
+            one.lease_id
+            for one in late
+            if (one.deadline is not None and one.deadline <= tx.now_ms) is overrun
         ]
-        if rows:
+        if lease_ids:
             error = "timed out" if overrun else finish.LEASE_EXPIRED
             outcome = Outcome(status=RunStatus.FAILED, error=error, timed_out=True)
-            finish.abandon(scheduler, tx, rows, outcome)
+            finish.abandon(scheduler, tx, lease_ids, outcome)
     return len(late)
 
 
 def expire_claims(scheduler: Scheduler, tx: Transaction) -> int:
     """Claims that led to nothing go back to the queue: nothing has run. Return how many."""
-    numbers = [row["number"] for row in tx.rows("expired_claims", now=tx.now_ms, count=BATCH)]
+    numbers = claims.expired(tx, BATCH)
     return give_back(scheduler, tx, numbers) if numbers else 0
 
 
@@ -44,7 +44,7 @@ def give_back(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> 
     states.check_all(((one.number, one.status) for one in claimed), states.QUEUED)
     for record in claimed:
         tx.note(events.CLAIM_EXPIRED, record.number, {"worker_id": record.worker_id})
-    tx.many("return_claim", [{"number": record.number} for record in claimed])
+    claims.give_back(tx, [record.number for record in claimed])
     consequences.admit_or_end(scheduler, tx, [record.number for record in claimed])
     tx.wake(READY)
     return len(claimed)

@@ -19,7 +19,7 @@ from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 from headway.scheduler.submit.new_jobs import Origin
-from headway.storage import codec, groups, jobs, records
+from headway.storage import codec, dependencies, groups, jobs
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
@@ -139,14 +139,10 @@ def _rewire(
     _refuse_cycles([one for one in new if one.number not in over], changed)
     for number in changed:
         for previous in (*before_old[number], *before_new[number][-1:]):
-            tx.do("remove_member_dependency", job_number=number, chain=previous.number)
+            dependencies.unfollow(tx, number, previous.number)
         for previous in before_new[number][-1:]:
-            met = int(previous.number in over)
-            edge = {"chain": previous.number, "policy": Policy.FINISHED, "met": met}
-            tx.do("insert_dependency", job_number=number, **edge)
-    still_open = dict.fromkeys(changed, 0)
-    for row in tx.rows("dependencies_of", numbers=records.listed(changed)):
-        still_open[row["job_number"]] += not row["met"]
+            dependencies.follow(tx, number, previous.number, met=previous.number in over)
+    still_open = dependencies.open_counts(tx, changed)
     return {number: (terms, still_open[number]) for number, terms in changed.items()}
 
 

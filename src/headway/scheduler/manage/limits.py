@@ -4,12 +4,11 @@ from collections.abc import Mapping
 
 from headway.domain import errors, limits
 from headway.domain.answers import LimitView, LockHolder, LockView
-from headway.domain.jobs import Mode
 from headway.domain.requests import job_requests
-from headway.domain.values import moments
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import limits as kept
+from headway.storage import locks as kept_locks
 from headway.storage.transaction import READY, Transaction
 
 LARGEST_SIZE = 1_000_000_000
@@ -50,7 +49,7 @@ def put(
     if rate is not None:
         limits.read_rate(rate)
     with lane_waits.kept(scheduler, tx):
-        tx.do("put_limit", name=name, size=size, rate=rate)
+        kept.put(tx, limits.Limit(name=name, size=size, rate=rate))
     tx.wake(READY)
     return view(scheduler, tx, name)
 
@@ -68,27 +67,20 @@ def set_sizes(scheduler: Scheduler, tx: Transaction, sizes: Mapping[str, int]) -
 def remove(scheduler: Scheduler, tx: Transaction, name: str) -> LimitView:
     """Remove a limit that no active job names; return how it was."""
     found = view(scheduler, tx, name)
-    if tx.value("lanes_naming_limit", name=name):
+    if kept.is_named(tx, name):
         raise errors.Conflict(f"limit {name!r} is named by active jobs")
     with lane_waits.kept(scheduler, tx):
-        tx.do("remove_limit", name=name)
+        kept.remove(tx, name)
     tx.wake(READY)
     return found
 
 
 def locks(tx: Transaction) -> list[LockView]:
     """Every lock that is held or waited for."""
-    waiting = {row["key"]: row["count"] for row in tx.rows("count_lock_waiters")}
+    waiting = kept_locks.waiting_counts(tx)
     holders: dict[str, list[LockHolder]] = {key: [] for key in waiting}
-    for row in tx.rows("all_locks"):
-        holders.setdefault(row["key"], []).append(
-            LockHolder(
-                job_id=row["job_id"],
-                number=row["job_number"],
-                mode=Mode(row["mode"]),
-                since=moments.from_millis(row["since"]),
-            )
-        )
+    for key, holder in kept_locks.held(tx):
+        holders.setdefault(key, []).append(holder)
     return [
         LockView(key=key, holders=tuple(held), waiting=waiting.get(key, 0))
         for key, held in sorted(holders.items())

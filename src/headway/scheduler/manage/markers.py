@@ -2,17 +2,16 @@
 
 from headway.domain import artifacts, errors
 from headway.domain.answers import MarkerView
-from headway.domain.values import moments
 from headway.scheduler.finish import consequences, decide
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import records
-from headway.storage.transaction import Row, Transaction
+from headway.storage import markers, needs
+from headway.storage.transaction import Transaction
 
 
 def put(scheduler: Scheduler, tx: Transaction, type_: str, key: str) -> MarkerView:
     """The artifact is there: jobs that wait for it may go on."""
     name = _name(scheduler, type_, key)
-    tx.do("put_marker", artifact=name, job_number=None, created_at=tx.now_ms)
+    markers.put(tx, name)
     _tell_consumers(scheduler, tx, name)
     return view(scheduler, tx, type_, key)
 
@@ -20,7 +19,7 @@ def put(scheduler: Scheduler, tx: Transaction, type_: str, key: str) -> MarkerVi
 def remove(scheduler: Scheduler, tx: Transaction, type_: str, key: str) -> MarkerView:
     """The artifact is gone: jobs that need it and have not started wait for it again."""
     found = view(scheduler, tx, type_, key)
-    tx.do("remove_markers", artifacts=records.listed([found.artifact]))
+    markers.remove(tx, found.artifact)
     _tell_consumers(scheduler, tx, found.artifact)
     return found
 
@@ -28,15 +27,15 @@ def remove(scheduler: Scheduler, tx: Transaction, type_: str, key: str) -> Marke
 def view(scheduler: Scheduler, tx: Transaction, type_: str, key: str) -> MarkerView:
     """One custom artifact that is there."""
     name = _name(scheduler, type_, key)
-    row = tx.row("marker", artifact=name)
-    if row is None:
+    found = markers.find(tx, name)
+    if found is None:
         raise errors.NotFound("artifact", name)
-    return _view(row)
+    return found
 
 
 def after(tx: Transaction, name: str, count: int) -> list[MarkerView]:
     """Custom artifacts that are there, by name."""
-    return [_view(row) for row in tx.rows("markers_after", after=name, count=count)]
+    return markers.after(tx, name, count)
 
 
 def _name(scheduler: Scheduler, type_: str, key: str) -> str:
@@ -44,13 +43,4 @@ def _name(scheduler: Scheduler, type_: str, key: str) -> str:
 
 
 def _tell_consumers(scheduler: Scheduler, tx: Transaction, name: str) -> None:
-    rows = tx.rows("consumers", artifacts=records.listed([name]))
-    consequences.admit_or_end(scheduler, tx, [row["job_number"] for row in rows])
-
-
-def _view(row: Row) -> MarkerView:
-    return MarkerView(
-        artifact=row["artifact"],
-        job_id=row["job_id"],
-        created_at=moments.from_millis(row["created_at"]),
-    )
+    consequences.admit_or_end(scheduler, tx, needs.consumers(tx, [name]))

@@ -14,7 +14,7 @@ from headway.domain.templates import Template, TemplateStatus
 from headway.domain.values import plain_json, priorities
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import params
-from headway.storage import templates
+from headway.storage import limits, templates
 from headway.storage.transaction import Transaction
 
 
@@ -90,7 +90,7 @@ def _check(scheduler: Scheduler, tx: Transaction, template: Template) -> None:
     job_requests.check_shared(template)
     job_requests.check_lane(template.cost_units, template.limits, template.requires)
     job_requests.check_retry_policy(template.retry_policy)
-    defined = {row["name"] for row in tx.rows("limits")}
+    defined = {limit.name for limit in limits.defined(tx)}
     for name in template.limits:
         if name not in defined:
             raise errors.UnknownLimit(name)

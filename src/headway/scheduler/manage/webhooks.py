@@ -13,7 +13,7 @@ from headway.domain.requests import job_requests
 from headway.domain.webhooks import Delivery, DeliveryStatus, Webhook
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import webhooks as kept
-from headway.storage.transaction import DELIVERIES, Row, Transaction
+from headway.storage.transaction import DELIVERIES, Transaction
 
 TAKEN_FOR_MS = 60_000
 """How long a message belongs to its sender; far longer than a try may take."""
@@ -130,11 +130,11 @@ def choose(
     left_out = {*full_origins, *first.origins}
     behind = kept.BEFORE_ALL
     while not picks.is_full:
-        rows = kept.due(tx, picks.full | left_out, LOOKED_AT, behind)
-        picks.add(rows)
-        if len(rows) < LOOKED_AT:
+        due = kept.due(tx, picks.full | left_out, LOOKED_AT, behind)
+        picks.add(due)
+        if len(due) < LOOKED_AT:
             break
-        behind = rows[-1]["due_at"], rows[-1]["delivery_id"]
+        behind = due[-1].due_at, due[-1].delivery_id
     return picks.found
 
 
@@ -156,12 +156,12 @@ class _Picks:
         """The origins that take no more than was chosen."""
         return {one for one in self._chosen if not self._fits(one)}
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, due: Sequence[kept.DueMessage]) -> None:
         """Choose those of these messages that may go."""
-        for row in rows:
-            origin = webhooks.origin_of(row["url"])
+        for one in due:
+            origin = webhooks.origin_of(one.url)
             if not self.is_full and self._fits(origin):
-                self.found.append(row["delivery_id"])
+                self.found.append(one.delivery_id)
                 self._chosen[origin] += 1
 
     def _fits(self, origin: str) -> bool:
@@ -172,13 +172,13 @@ def take(tx: Transaction, delivery_ids: Sequence[str]) -> list[DueDelivery]:
     """Take those of these messages that no other server took; they are ours for a minute."""
     return [
         DueDelivery(
-            delivery_id=row["delivery_id"],
-            url=row["url"],
-            body=row["payload"].encode(),
-            secret=row["secret"] or default_secret(tx),
-            attempts=row["attempts"],
+            delivery_id=one.delivery_id,
+            url=one.url,
+            body=one.payload.encode(),
+            secret=one.secret or default_secret(tx),
+            attempts=one.attempts,
         )
-        for row in kept.take(tx, delivery_ids, tx.now_ms + TAKEN_FOR_MS)
+        for one in kept.take(tx, delivery_ids, tx.now_ms + TAKEN_FOR_MS)
     ]
 
 

@@ -20,7 +20,8 @@ from headway.domain.webhooks import RETRY_DELAYS_S
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import trigger
-from headway.storage import codec
+from headway.storage import claims, codec, due, facts, leases, limits, reservations, webhooks
+from headway.storage import events as kept_events
 from headway.storage.store import Clock
 from headway.storage.transaction import DELIVERIES, DUE, READY, Transaction
 
@@ -119,11 +120,10 @@ def _last_known_time(tx: Transaction) -> int | None:
 
     Not the time of the last event: it may have come after a step that nothing has noticed yet.
     """
-    row = tx.row("last_event")
-    if row is None:
+    if not kept_events.last_number(tx):
         return None
     seen = _last_step(tx)
-    latest: int | None = tx.value("latest_moment", after=seen.seq, count=MOST_EVENTS)
+    latest = kept_events.latest_moment(tx, seen.seq, MOST_EVENTS)
     return seen.at if latest is None else max(seen.at, latest)
 
 
@@ -150,16 +150,16 @@ def _renew(scheduler: Scheduler, step: Step, tx: Transaction) -> timedelta:
     now = tx.now_ms
     is_known = _is_known(tx, int(step.by_s * 1000))
     set_by = timedelta() if is_known else timedelta(seconds=step.set_by_s)
-    looked = now - int(step.within_s * 1000)
+    looked_at = now - int(step.within_s * 1000)
     if not is_known:
-        tx.do("move_deadlines", shift=int(step.by_s * 1000), looked=looked, now=now)
-    tx.do("renew_every_lease", now=now)
-    tx.do("renew_every_claim", until=now + int(scheduler.rules.claim_ttl_s * 1000))
-    tx.do("renew_every_reservation", until=now + int(EXPIRES_AFTER_S * 1000))
+        leases.move_deadlines(tx, int(step.by_s * 1000), looked_at=looked_at)
+    leases.renew_all(tx)
+    claims.renew_all(tx, until=now + int(scheduler.rules.claim_ttl_s * 1000))
+    reservations.renew_all(tx, until=now + int(EXPIRES_AFTER_S * 1000))
     if set_by:
-        tx.do("move_delays", shift=_millis(set_by), looked=looked, now=now)
-    tx.do("bring_back_deliveries", latest=now + int(max(RETRY_DELAYS_S) * 1000))
-    tx.do("forget_later_rate_uses", now=now)
+        due.move_delays(tx, _millis(set_by), looked_at=looked_at)
+    webhooks.bring_back(tx, latest=now + int(max(RETRY_DELAYS_S) * 1000))
+    limits.forget_later_uses(tx)
     tx.wake(READY, DUE, DELIVERIES)
     return set_by
 
@@ -170,8 +170,7 @@ def _millis(span: timedelta) -> int:
 
 def _tell_delays(scheduler: Scheduler, tx: Transaction, after: int) -> int | None:
     """Say anew until when delayed jobs wait; returns after which number to go on, if at all."""
-    rows = tx.rows("delayed_jobs", after=after, count=BATCH)
-    numbers = [row["number"] for row in rows]
+    numbers = due.delayed_jobs(tx, after, BATCH)
     if numbers:
         consequences.admit_or_end(scheduler, tx, numbers)
     return numbers[-1] if len(numbers) == BATCH else None
@@ -186,8 +185,8 @@ class _Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _last_step(tx: Transaction) -> _Seen:
-    row = tx.row("fact", name=STEP)
-    return msgspec.convert(codec.load(row["value"]), _Seen) if row else _Seen()
+    known = facts.read(tx, STEP)
+    return msgspec.json.decode(known, type=_Seen) if known else _Seen()
 
 
 def _is_known(tx: Transaction, step_ms: int) -> bool:
@@ -196,7 +195,6 @@ def _is_known(tx: Transaction, step_ms: int) -> bool:
     same = abs(seen.at - tx.now_ms) < SAME_STEP_MS
     if same and abs(seen.step_ms - step_ms) < SMALLEST_S * 1000:
         return True
-    last = tx.row("last_event")
-    now = _Seen(at=tx.now_ms, step_ms=step_ms, seq=last["seq"] if last else 0)
-    tx.do("put_fact", name=STEP, value=codec.dump(msgspec.structs.asdict(now)))
+    now = _Seen(at=tx.now_ms, step_ms=step_ms, seq=kept_events.last_number(tx))
+    facts.put(tx, STEP, codec.dump(msgspec.structs.asdict(now)))
     return False

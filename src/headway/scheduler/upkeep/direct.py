@@ -3,14 +3,18 @@
 from collections.abc import Callable
 from datetime import timedelta
 
+import msgspec
+
 from headway.domain import errors, events
 from headway.domain.requests import job_requests
 from headway.domain.reservations import EXPIRES_AFTER_S, Reservation, ReservationState
 from headway.domain.values import moments
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import records, reservations
-from headway.storage.transaction import DUE, READY, Row, Transaction
+from headway.storage import reservations, workers
+from headway.storage.reservations import DirectRequest
+from headway.storage.transaction import DUE, READY, Transaction
+from headway.storage.workers import WorkerRecord
 
 
 def reserve(
@@ -24,13 +28,8 @@ def reserve(
         raise errors.SlotReserved(holder.reserved_by)
     reservation_id = scheduler.new_id(tx.now)
     with lane_waits.kept(scheduler, tx):
-        tx.do(
-            "insert_reservation",
-            reservation_id=reservation_id,
-            reserved_by=reserved_by,
-            server=server,
-            created_at=tx.now_ms,
-            expires_at=_expiry(tx),
+        reservations.insert(
+            tx, reservation_id, reserved_by=reserved_by, server=server, expires_at=_expiry(tx)
         )
     tx.wake(DUE)
     return get(tx, reservation_id)
@@ -38,31 +37,30 @@ def reserve(
 
 def get(tx: Transaction, reservation_id: str) -> Reservation:
     """One reservation."""
-    row = tx.row("reservation_by_id", reservation_id=reservation_id)
-    if row is None:
+    found = reservations.find(tx, reservation_id)
+    if found is None:
         raise errors.NotFound("reservation", reservation_id)
-    return reservations.view(row)
+    return found
 
 
 def page(tx: Transaction, *, before: str | None, count: int) -> list[Reservation]:
     """Reservations, newest first."""
-    rows = tx.rows("reservations", before=before, count=count)
-    return [reservations.view(row) for row in rows]
+    return reservations.page(tx, before=before, count=count)
 
 
 def renew(tx: Transaction, reservation_id: str) -> bool:
     """The holder lives; false if the slot is no longer held."""
-    renewed = tx.do("renew_reservation", reservation_id=reservation_id, expires_at=_expiry(tx))
+    renewed = reservations.renew(tx, reservation_id, _expiry(tx))
     tx.wake(DUE)
-    return renewed == 1
+    return renewed
 
 
 def mark_running(scheduler: Scheduler, tx: Transaction, reservation_id: str) -> bool:
     """The direct request has its slot, and the queue may use the others; false if it lost it."""
     with lane_waits.kept(scheduler, tx):
-        running = tx.do("run_reservation", reservation_id=reservation_id)
+        running = reservations.mark_running(tx, reservation_id)
     tx.wake(READY)
-    return running == 1
+    return running
 
 
 def release(scheduler: Scheduler, tx: Transaction, reservation_id: str) -> Reservation:
@@ -73,7 +71,7 @@ def release(scheduler: Scheduler, tx: Transaction, reservation_id: str) -> Reser
 
 def expire(scheduler: Scheduler, tx: Transaction) -> int:
     """End reservations not renewed in time, or whose server is gone. Return how many."""
-    expired = tx.do("expire_reservations", now=tx.now_ms, silence=_silence_ms(scheduler))
+    expired = reservations.expire(tx, _silence_ms(scheduler))
     if expired:
         lane_waits.note_openings(scheduler, tx)
         tx.wake(READY)
@@ -82,8 +80,7 @@ def expire(scheduler: Scheduler, tx: Transaction) -> int:
 
 def next_expiry(scheduler: Scheduler, tx: Transaction) -> int | None:
     """When the active reservation ends unless it is renewed."""
-    at: int | None = tx.value("next_reservation_expiry", silence=_silence_ms(scheduler))
-    return at
+    return reservations.next_expiry(tx, _silence_ms(scheduler))
 
 
 def _silence_ms(scheduler: Scheduler) -> int:
@@ -92,13 +89,13 @@ def _silence_ms(scheduler: Scheduler) -> int:
 
 
 def expire_of_dead_servers(
-    scheduler: Scheduler, tx: Transaction, is_alive: Callable[[Row], bool]
+    scheduler: Scheduler, tx: Transaction, is_alive: Callable[[WorkerRecord], bool]
 ) -> int:
     """End reservations whose server is gone. Return how many."""
-    alive = [row["worker_id"] for row in tx.rows("workers") if row["built_in"] and is_alive(row)]
-    orphans = tx.rows("active_reservations_elsewhere", servers=records.listed(alive))
-    for row in orphans:
-        _end(scheduler, tx, row["reservation_id"], ReservationState.EXPIRED)
+    alive = [one.worker_id for one in workers.built_in(tx) if is_alive(one)]
+    orphans = reservations.active_elsewhere(tx, alive)
+    for reservation_id in orphans:
+        _end(scheduler, tx, reservation_id, ReservationState.EXPIRED)
     return len(orphans)
 
 
@@ -113,16 +110,17 @@ def record_request(
     error: str | None = None,
 ) -> None:
     """The audit record of a direct request: what is said of it first is what happened."""
-    facts = {
-        "request_id": request_id,
-        "job_type": job_type,
-        "status": status,
-        "error": error,
-        "waited_ms": waited_ms,
-        "duration_ms": duration_ms,
-    }
-    if tx.do("insert_direct_request", **facts, created_at=tx.now_ms):
-        tx.note(events.DIRECT_FINISHED, None, {**facts, "error": error and error[:500]})
+    request = DirectRequest(
+        request_id=request_id,
+        job_type=job_type,
+        status=status,
+        error=error,
+        waited_ms=waited_ms,
+        duration_ms=duration_ms,
+    )
+    if reservations.insert_request(tx, request):
+        shown = msgspec.structs.replace(request, error=error and error[:500])
+        tx.note(events.DIRECT_FINISHED, None, msgspec.structs.asdict(shown))
 
 
 def _expiry(tx: Transaction) -> int:
@@ -133,8 +131,6 @@ def _end(
     scheduler: Scheduler, tx: Transaction, reservation_id: str, state: ReservationState
 ) -> None:
     with lane_waits.kept(scheduler, tx):
-        ended = tx.do(
-            "end_reservation", reservation_id=reservation_id, state=state, ended_at=tx.now_ms
-        )
+        ended = reservations.end(tx, reservation_id, state)
     if ended:
         tx.wake(READY)

@@ -4,7 +4,7 @@ from headway.domain import artifacts, errors
 from headway.scheduler.admit.gate_facts import HEAD
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import records
+from headway.storage import due
 from headway.storage.transaction import Transaction
 
 BATCH = 500
@@ -12,7 +12,7 @@ BATCH = 500
 
 def probe(scheduler: Scheduler) -> None:
     """Look at each watched thing once, and admit the jobs that waited for what has come."""
-    whats = scheduler.store.read(lambda tx: [row["what"] for row in tx.rows("watched")])
+    whats = scheduler.store.read(due.watched)
     changed = [what for what in whats if _may_have_come(scheduler, what)]
     if changed:
         while scheduler.store.write(lambda tx: _admit(scheduler, tx, changed)):
@@ -31,12 +31,7 @@ def _may_have_come(scheduler: Scheduler, what: str) -> bool:
 
 def _admit(scheduler: Scheduler, tx: Transaction, whats: list[str]) -> bool:
     """Let some of those who wait try; whether others may have more luck."""
-    tried = _watchers(tx, whats)
+    tried = due.watchers(tx, whats, BATCH)
     consequences.admit_or_end(scheduler, tx, tried)
-    left = _watchers(tx, whats)
+    left = due.watchers(tx, whats, BATCH)
     return bool(left) and left != tried
-
-
-def _watchers(tx: Transaction, whats: list[str]) -> set[int]:
-    rows = tx.rows("watchers", whats=records.listed(whats), count=BATCH)
-    return {row["job_number"] for row in rows}

@@ -1,7 +1,7 @@
 """Starting again after a crash: one pass that changes nothing more when it is run twice."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import msgspec
@@ -18,9 +18,10 @@ from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.lease import expire
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct
-from headway.storage import codec, jobs, records
+from headway.storage import claims, codec, facts, groups, jobs, leases, runs, workers
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Row, Transaction
+from headway.storage.transaction import Transaction
+from headway.storage.workers import WorkerRecord
 
 CRASHED = "Scheduler crash recovery"
 BATCH = 1000
@@ -40,24 +41,21 @@ class Recovered(msgspec.Struct, kw_only=True):
 
 def recover(
     scheduler: Scheduler,
-    is_alive: Callable[[Row], bool],
+    is_alive: Callable[[WorkerRecord], bool],
     end_orphans: Callable[[Sequence[str]], None],
 ) -> Recovered:
     """Mend what a dead process left behind. `end_orphans` ends the programs of these runs first."""
     report = Recovered()
-    dead = scheduler.store.read(
-        lambda tx: [row["worker_id"] for row in _dead_workers(tx, is_alive)]
-    )
-    for worker_id in dead:
+    for worker_id in scheduler.store.read(partial(_dead_workers, is_alive)):
         _bury(scheduler, report, worker_id, end_orphans)
     report.running_jobs_recovered += _mend_all(
-        scheduler, report, "running_without_lease", partial(_mend_jobs_without_lease, scheduler)
+        scheduler, report, leases.jobs_without, partial(_mend_jobs_without_lease, scheduler)
     )
     report.reservations_expired = scheduler.store.write(
         lambda tx: direct.expire_of_dead_servers(scheduler, tx, is_alive)
     )
     report.retries_created = _mend_all(
-        scheduler, report, "without_retry_decision", partial(_create_missing_retries, scheduler)
+        scheduler, report, jobs.without_retry_decision, partial(_create_missing_retries, scheduler)
     )
     report.groups_recovered = scheduler.store.write(_end_groups)
     scheduler.store.write(partial(_wait_for_the_living, report))
@@ -67,21 +65,22 @@ def recover(
 def _mend_all(
     scheduler: Scheduler,
     report: Recovered,
-    query: str,
+    find: Callable[[Transaction, int, int], list[int]],
     mend: Callable[[Transaction, Sequence[int]], int],
     before: Callable[[Sequence[int]], None] = lambda _: None,
-    **params: str,
 ) -> int:
-    """Mend the jobs that a query finds, page by page; `before` is done first, outside the store."""
+    """Mend the jobs that are found, page by page; `before` is done first, outside the store."""
     mended, after = 0, 0
-    while found := scheduler.store.read(partial(_page, query, after, params)):
+    while found := scheduler.store.read(partial(_page, find, after)):
         mended += _mend(scheduler, report, found, mend, before)
         after = found[-1]
     return mended
 
 
-def _page(query: str, after: int, params: Mapping[str, str], tx: Transaction) -> list[int]:
-    return [row["number"] for row in tx.rows(query, after=after, count=BATCH, **params)]
+def _page(
+    find: Callable[[Transaction, int, int], list[int]], after: int, tx: Transaction
+) -> list[int]:
+    return find(tx, after, BATCH)
 
 
 def _mend(
@@ -107,8 +106,8 @@ def _mend(
 
 def _wait_for_the_living(report: Recovered, tx: Transaction) -> None:
     """Workers elsewhere get time to come back, and people get to see what was found."""
-    tx.do("prolong_leases", now=tx.now_ms, except_workers=records.listed(_built_in(tx)))
-    tx.do("put_fact", name=status.RECOVERY, value=codec.dump(report))
+    leases.prolong(tx, [one.worker_id for one in workers.built_in(tx)])
+    facts.put(tx, status.RECOVERY, codec.dump(report))
 
 
 def _bury(
@@ -120,46 +119,37 @@ def _bury(
     """Fail what a dead worker was running, then forget the worker."""
 
     def end_programs(numbers: Sequence[int]) -> None:
-        held = scheduler.store.read(lambda tx: _leases(tx, worker_id, numbers))
-        end_orphans([row["lease_id"] for row in held])
+        held = scheduler.store.read(lambda tx: leases.of_jobs(tx, worker_id, numbers))
+        end_orphans([one.lease_id for one in held])
 
     failed_before = report.errors
     report.running_jobs_recovered += _mend_all(
         scheduler,
         report,
-        "running_on_worker",
+        lambda tx, after, count: leases.jobs_on_worker(tx, worker_id, after, count),
         partial(_fail_runs, scheduler, worker_id),
         end_programs,
-        worker_id=worker_id,
     )
     if report.errors == failed_before:
         scheduler.store.write(lambda tx: _forget(scheduler, tx, worker_id))
 
 
 def _forget(scheduler: Scheduler, tx: Transaction, worker_id: str) -> None:
-    claimed = [row["number"] for row in tx.rows("claims_of_worker", worker_id=worker_id)]
-    expire.give_back(scheduler, tx, claimed)
-    tx.do("leave_worker", worker_id=worker_id, now=tx.now_ms)
+    expire.give_back(scheduler, tx, claims.of_worker(tx, worker_id))
+    workers.leave(tx, worker_id)
 
 
-def _dead_workers(tx: Transaction, is_alive: Callable[[Row], bool]) -> list[Row]:
-    return [row for row in tx.rows("workers") if row["built_in"] and not is_alive(row)]
-
-
-def _built_in(tx: Transaction) -> list[str]:
-    return [row["worker_id"] for row in tx.rows("workers") if row["built_in"]]
-
-
-def _leases(tx: Transaction, worker_id: str, numbers: Sequence[int]) -> Sequence[Row]:
-    return tx.rows("leases_of_jobs", worker_id=worker_id, numbers=records.listed(numbers))
+def _dead_workers(is_alive: Callable[[WorkerRecord], bool], tx: Transaction) -> list[str]:
+    return [one.worker_id for one in workers.built_in(tx) if not is_alive(one)]
 
 
 def _fail_runs(
     scheduler: Scheduler, worker_id: str, tx: Transaction, numbers: Sequence[int]
 ) -> int:
     outcome = Outcome(status=RunStatus.FAILED, error=CRASHED)
-    held = _leases(tx, worker_id, numbers)
-    ended = finish.abandon(scheduler, tx, held, outcome)
+    held = leases.of_jobs(tx, worker_id, numbers)
+    lease_ids = [one.lease_id for one in held]
+    ended = finish.abandon(scheduler, tx, lease_ids, outcome)
     return len(ended)
 
 
@@ -172,9 +162,9 @@ def _mend_jobs_without_lease(scheduler: Scheduler, tx: Transaction, numbers: Seq
 
 
 def _end(tx: Transaction, record: JobRecord) -> Ended:
-    rows = tx.rows("run_reports", run_ids=records.listed([record.run_id]))
-    if rows and rows[0]["status"] is not None:
-        outcome = Outcome(status=RunStatus(rows[0]["status"]))
+    report = runs.reports(tx, [record.run_id]).get(record.run_id) if record.run_id else None
+    if report is not None and report.status is not None:
+        outcome = Outcome(status=report.status)
         status = finish.status_of(record, outcome)
         return Ended(record=record, status=status, run_id=record.run_id, run_status=outcome.status)
     outcome = Outcome(status=RunStatus.FAILED, error=CRASHED)
@@ -185,26 +175,11 @@ def _end(tx: Transaction, record: JobRecord) -> Ended:
         run_status=RunStatus.FAILED,
         error=CRASHED,
     )
-    if rows:
+    if report is not None:
         finish.close_runs(tx, [(ended, outcome)], LeaseState.EXPIRED)
     else:
-        tx.many("insert_ended_run", [_failed_run(tx, record)])
+        runs.insert_failed(tx, record, CRASHED)
     return ended
-
-
-def _failed_run(tx: Transaction, record: JobRecord) -> dict[str, object]:
-    return {
-        "run_id": record.run_id,
-        "number": record.number,
-        "attempt": record.attempt,
-        "generation": record.generation,
-        "run_status": RunStatus.FAILED,
-        "payload_id": record.payload_id,
-        "worker_id": record.worker_id,
-        "started_at": record.started_at,
-        "finished_at": tx.now_ms,
-        "error": CRASHED,
-    }
 
 
 def _create_missing_retries(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> int:
@@ -219,11 +194,7 @@ def _create_missing_retries(scheduler: Scheduler, tx: Transaction, numbers: Sequ
             now=tx.now,
             source=scheduler.chance,
         )
-        tx.do(
-            "set_retry_state",
-            number=record.number,
-            retry_state=decide.retry_state(decision),
-        )
+        jobs.set_retry_state(tx, record.number, decide.retry_state(decision))
         if isinstance(decision, retries.RetryAt):
             created.append(retry_job(scheduler, tx, record, decision.moment))
     consequences.admit_or_end(scheduler, tx, insert(tx, created).to_admit)
@@ -233,6 +204,6 @@ def _create_missing_retries(scheduler: Scheduler, tx: Transaction, numbers: Sequ
 def _end_groups(tx: Transaction) -> int:
     """Groups whose members have all ended, but that are not marked as ended."""
     ended = 0
-    for row in tx.rows("open_groups_without_active_members"):
-        ended += tx.do("end_group", group_id=row["group_id"], ended_at=tx.now_ms)
+    for group_id in groups.open_without_active_members(tx):
+        ended += groups.end(tx, group_id)
     return ended

@@ -16,19 +16,21 @@ from headway.domain.audit import KEPT_DAYS
 from headway.domain.states import JobStatus
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import stray_logs
-from headway.storage import log_files, records
+from headway.storage import jobs, log_files
+from headway.storage import retention as kept
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Row, Transaction
+from headway.storage.retention import Fire
+from headway.storage.transaction import Transaction
 
 BATCH = 500
 RECORDS = (
-    "delete_old_direct_requests",
-    "delete_old_reservations",
-    "delete_old_tokens",
-    "delete_old_events",
-    "delete_silent_workers",
+    kept.delete_direct_requests,
+    kept.delete_reservations,
+    kept.delete_tokens,
+    kept.delete_events,
+    kept.delete_silent_workers,
 )
-"""Queries, each for a kind of record that belongs to no job; fires have a step of their own."""
+"""One for each kind of record that belongs to no job; fires have a step of their own."""
 
 
 KEPT_FIRES_MS = 24 * 3600 * 1000
@@ -95,12 +97,12 @@ def _remove_logs(scheduler: Scheduler, run_ids: Iterable[str]) -> None:
 def _collect_records(scheduler: Scheduler, older_than_s: float) -> int:
     """Remove what is old and belongs to no job."""
     removed = _collect_audit(scheduler, older_than_s)
-    for query in RECORDS:
+    for delete in RECORDS:
         more = True
         while more:
-            gone = scheduler.store.write(partial(_delete, query=query, older_than_s=older_than_s))
-            if query == "delete_old_direct_requests":
-                _remove_logs(scheduler, map(str, gone))
+            gone = scheduler.store.write(partial(_delete, delete, older_than_s))
+            if delete is kept.delete_direct_requests:
+                _remove_logs(scheduler, gone)
             removed += len(gone)
             more = len(gone) == BATCH
     return removed + _collect_fires(scheduler, older_than_s)
@@ -110,21 +112,20 @@ def _collect_audit(scheduler: Scheduler, older_than_s: float) -> int:
     """The audit log is kept for longer: it says who collected, too."""
     kept_s = max(older_than_s, timedelta(days=KEPT_DAYS).total_seconds())
     removed = 0
-    while gone := scheduler.store.write(
-        partial(_delete, query="delete_old_audit", older_than_s=kept_s)
-    ):
+    while gone := scheduler.store.write(partial(_delete, kept.delete_audit, kept_s)):
         removed += len(gone)
     return removed
 
 
-def _delete(tx: Transaction, *, query: str, older_than_s: float) -> list[object]:
-    until = tx.now_ms - int(older_than_s * 1000)
-    return [row["id"] for row in tx.rows(query, until=until, count=BATCH)]
+def _delete(
+    delete: Callable[[Transaction, int, int], list[str]], older_than_s: float, tx: Transaction
+) -> list[str]:
+    return delete(tx, tx.now_ms - int(older_than_s * 1000), BATCH)
 
 
 def _collect_fires(scheduler: Scheduler, older_than_s: float) -> int:
     removed = 0
-    after: Row | None = {"schedule_id": "", "fire_time": 0}
+    after: Fire | None = kept.BEFORE_ALL_FIRES
     while after is not None:
         count, after = scheduler.store.write(
             partial(_forget_fires, after=after, older_than_s=older_than_s)
@@ -133,20 +134,20 @@ def _collect_fires(scheduler: Scheduler, older_than_s: float) -> int:
     return removed
 
 
-def _forget_fires(tx: Transaction, *, after: Row, older_than_s: float) -> tuple[int, Row | None]:
+def _forget_fires(tx: Transaction, *, after: Fire, older_than_s: float) -> tuple[int, Fire | None]:
     """How many of the next fires went, and from which one the next step goes on."""
     until = tx.now_ms - max(int(older_than_s * 1000), KEPT_FIRES_MS)
-    rows = tx.rows("fires_from", **after, count=BATCH)
-    old = [row for row in rows if row["fire_time"] <= until]
-    tx.many("delete_fire", old)
-    return len(old), rows[-1] if len(rows) == BATCH else None
+    found = kept.fires_from(tx, after, BATCH)
+    old = [one for one in found if one.fire_time <= until]
+    kept.delete_fires(tx, old)
+    return len(old), found[-1] if len(found) == BATCH else None
 
 
 def _step(tx: Transaction, *, status: JobStatus, after: int, older_than_s: float) -> _Step:
     gone, after_this = _next_gone(tx, status, after, older_than_s)
     return _Step(
         numbers=[link.number for link in gone],
-        run_ids=_remove(tx, gone) if gone else [],
+        run_ids=kept.delete_jobs(tx, gone) if gone else [],
         after=after_this,
     )
 
@@ -155,8 +156,8 @@ def _look(tx: Transaction, *, status: JobStatus, after: int, older_than_s: float
     """The step without its effect."""
     gone, after_this = _next_gone(tx, status, after, older_than_s)
     numbers = [link.number for link in gone]
-    rows = tx.rows("payloads_of_runs", numbers=records.listed(numbers)) if gone else []
-    return _Step(numbers=numbers, run_ids=[row["run_id"] for row in rows], after=after_this)
+    run_ids = kept.runs_of(tx, numbers) if gone else []
+    return _Step(numbers=numbers, run_ids=run_ids, after=after_this)
 
 
 def _next_gone(
@@ -164,25 +165,24 @@ def _next_gone(
 ) -> tuple[list[JobRecord], int | None]:
     """The next jobs that may go, and after which number the next step goes on, if at all."""
     until = tx.now_ms - int(older_than_s * 1000)
-    rows = tx.rows("ended_from", status=status, after=after, count=BATCH)
-    chains = {abs(row["chain"]) for row in rows if row["finished_at"] <= until}
+    ended = kept.ended_from(tx, status, after, BATCH)
+    chains = {abs(one.chain) for one in ended if one.finished_at <= until}
     # What was made later cannot have ended earlier: the newest jobs are never walked through.
-    more = len(rows) == BATCH and rows[-1]["created_at"] <= until
-    return _removable(tx, chains, until), rows[-1]["number"] if more else None
+    more = len(ended) == BATCH and ended[-1].created_at <= until
+    return _removable(tx, chains, until), ended[-1].number if more else None
 
 
 def _removable(tx: Transaction, chains: Collection[int], until: int) -> list[JobRecord]:
     """All links of those chains that ended long ago as a whole and that no job refers to."""
     if not chains:
         return []
-    both = records.with_history(chains)
-    links = tx.values(JobRecord, "chain_members", chains=both)
-    kept = {
+    links = jobs.links_with_history(tx, chains)
+    stay = {
         abs(link.chain) for link in links if link.finished_at is None or link.finished_at > until
     }
-    kept |= {abs(row["chain"]) for row in tx.rows("chains_that_active_jobs_follow", chains=both)}
-    kept |= _needed(tx, links) | _in_groups(tx, links, until) | _untold(tx, links)
-    return [link for link in links if abs(link.chain) not in kept]
+    stay |= kept.followed(tx, chains)
+    stay |= _needed(tx, links) | _in_groups(tx, links, until) | _untold(tx, links)
+    return [link for link in links if abs(link.chain) not in stay]
 
 
 def _needed(tx: Transaction, links: Sequence[JobRecord]) -> set[int]:
@@ -192,51 +192,17 @@ def _needed(tx: Transaction, links: Sequence[JobRecord]) -> set[int]:
         names = artifacts.names_of_job(link.job_id, link.number)
         for name in (*link.terms.produces, *names):
             makers.setdefault(name, set()).add(abs(link.chain))
-    rows = tx.rows("artifacts_that_active_jobs_need", artifacts=records.listed(makers))
-    return {chain for row in rows for chain in makers[row["artifact"]]}
+    return {chain for artifact in kept.needed(tx, makers) for chain in makers[artifact]}
 
 
 def _in_groups(tx: Transaction, links: Sequence[JobRecord], until: int) -> set[int]:
     """Chains whose group is not over, or not for long enough."""
     group_ids = {link.group_id for link in links if link.group_id}
-    rows = tx.rows("groups_in_use", group_ids=records.listed(group_ids), until=until)
-    used = {row["group_id"] for row in rows}
+    used = kept.groups_in_use(tx, group_ids, until)
     return {abs(link.chain) for link in links if link.group_id in used}
 
 
 def _untold(tx: Transaction, links: Sequence[JobRecord]) -> set[int]:
     """Chains with webhook messages still to be sent."""
-    numbers = records.listed(link.number for link in links)
-    rows = tx.rows("jobs_with_undelivered_messages", numbers=numbers)
-    untold = {row["job_number"] for row in rows}
+    untold = kept.with_undelivered_messages(tx, (link.number for link in links))
     return {abs(link.chain) for link in links if link.number in untold}
-
-
-def _remove(tx: Transaction, gone: Sequence[JobRecord]) -> list[str]:
-    """Delete the jobs and everything about them; return their runs, whose logs are files."""
-    numbers = records.listed(link.number for link in gone)
-    run_rows = tx.rows("payloads_of_runs", numbers=numbers)
-    payloads = {link.payload_id for link in gone} | {row["payload_id"] for row in run_rows}
-    tx.many("delete_tag", _pairs(gone, "tag", "tags"))
-    tx.many("delete_need", _pairs(gone, "artifact", "needs"))
-    tx.many("delete_product", _pairs(gone, "artifact", "produces"))
-    for query in (
-        "delete_dependencies",
-        "delete_deliveries",
-        "delete_events",
-        "delete_runs",
-        "delete_jobs",
-    ):
-        tx.do(query, numbers=numbers)
-    tx.do("delete_payloads", payload_ids=records.listed(payloads))
-    group_ids = {link.group_id for link in gone if link.group_id}
-    tx.do("delete_empty_groups", group_ids=records.listed(group_ids))
-    return [row["run_id"] for row in run_rows]
-
-
-def _pairs(gone: Sequence[JobRecord], column: str, terms: str) -> list[dict[str, object]]:
-    return [
-        {column: value, "job_number": link.number}
-        for link in gone
-        for value in getattr(link.terms, terms)
-    ]

@@ -2,11 +2,10 @@
 
 import itertools
 import shutil
-from collections.abc import Sequence
 from functools import partial
 
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import log_files, records, reservations
+from headway.storage import log_files, reservations, retention
 from headway.storage.transaction import Transaction
 
 BATCH = 500
@@ -20,7 +19,7 @@ def remove(scheduler: Scheduler, older_than_s: float) -> int:
     names = log_files.names(scheduler.data)
     removed = 0
     while some := list(itertools.islice(names, BATCH)):
-        known = scheduler.store.read(partial(_known, names=some))
+        known = scheduler.store.read(partial(retention.known_log_folders, names=some))
         for name in set(some) - known:
             folder = scheduler.data / log_files.folder(name)
             if log_files.last_written(folder) <= until:
@@ -34,7 +33,3 @@ def _until(tx: Transaction, *, older_than_s: float) -> float:
     quiet = tx.now.timestamp() - max(older_than_s, KEPT_S)
     held = reservations.active(tx)
     return quiet if held is None else min(quiet, held.created_at.timestamp())
-
-
-def _known(tx: Transaction, *, names: Sequence[str]) -> set[str]:
-    return {row["id"] for row in tx.rows("known_log_folders", names=records.listed(names))}

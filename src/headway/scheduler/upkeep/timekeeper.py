@@ -18,18 +18,10 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.lease import expire
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import clock_steps, direct, probe, trigger
-from headway.storage import limits
+from headway.storage import due, limits
 from headway.storage.transaction import DUE, SAFETY_POLL_S, Transaction
 
 BATCH = 1000
-
-DUE_QUERIES = (
-    "next_due_job",
-    "next_lease_expiry",
-    "next_claim_expiry",
-    "next_due_schedule",
-    "next_unsettled",
-)
 
 log = logging.getLogger("headway.timekeeper")
 
@@ -144,12 +136,12 @@ def _if_trusted(
 
 
 def _next(scheduler: Scheduler, tx: Transaction) -> tuple[int | None, bool]:
-    moments_due = [tx.rows(name)[0]["at"] for name in DUE_QUERIES]
+    moments_due = due.moments(tx)
     moments_due.append(direct.next_expiry(scheduler, tx))
     moments_due.append(limits.next_rate_opening(tx))
     moments_due.append(tx.now_ms if lock_queues.is_put_off(tx) else None)
     known = [moment for moment in moments_due if moment is not None]
-    return min(known, default=None), bool(tx.rows("anything_watched"))
+    return min(known, default=None), due.is_anything_watched(tx)
 
 
 def _steps(scheduler: Scheduler, started_at: datetime) -> list[Callable[[Transaction], int]]:
@@ -167,7 +159,7 @@ def _steps(scheduler: Scheduler, started_at: datetime) -> list[Callable[[Transac
 
 def _admit_due(scheduler: Scheduler, tx: Transaction) -> int:
     """Jobs whose time has come may be claimed, if their other gates are open."""
-    numbers = [row["number"] for row in tx.rows("due_jobs", now=tx.now_ms, count=BATCH)]
+    numbers = due.due_jobs(tx, BATCH)
     if numbers:
         consequences.admit_or_end(scheduler, tx, numbers)
     return len(numbers)

@@ -39,7 +39,7 @@ ORDER BY d.due_at, d.delivery_id LIMIT :count;
 
 -- name: due_deliveries_to
 -- Messages to some origins whose turn has come.
-SELECT d.delivery_id, d.url FROM deliveries d WHERE d.due_at <= :now AND d.origin IN :origins[text]
+SELECT d.delivery_id, d.url, d.due_at FROM deliveries d WHERE d.due_at <= :now AND d.origin IN :origins[text]
 ORDER BY d.due_at, d.delivery_id LIMIT :count;
 
 -- name: take_delivery

@@ -1,0 +1,25 @@
+"""Claims as they are kept: jobs that a worker took and has not started."""
+
+from collections.abc import Iterable
+
+from headway.storage.transaction import Transaction
+
+
+def of_worker(tx: Transaction, worker_id: str) -> list[int]:
+    """What a worker has claimed and not started."""
+    return [row["number"] for row in tx.rows("claims_of_worker", worker_id=worker_id)]
+
+
+def expired(tx: Transaction, count: int) -> list[int]:
+    """Claims that no worker turned into a lease in time, the oldest first."""
+    return [row["number"] for row in tx.rows("expired_claims", now=tx.now_ms, count=count)]
+
+
+def give_back(tx: Transaction, numbers: Iterable[int]) -> None:
+    """These claims led to nothing: the jobs are queued again."""
+    tx.many("return_claim", [{"number": number} for number in numbers])
+
+
+def renew_all(tx: Transaction, until: int) -> None:
+    """The clock was set: claims last until then."""
+    tx.do("renew_every_claim", until=until)

@@ -1,0 +1,79 @@
+"""Leases as they are kept."""
+
+from collections.abc import Collection
+
+import msgspec
+
+from headway.domain.answers import CurrentJob
+from headway.domain.values import moments
+from headway.storage import records
+from headway.storage.transaction import Transaction
+
+
+class HeldLease(msgspec.Struct, frozen=True, kw_only=True):
+    """A live lease and the job that runs under it."""
+
+    lease_id: str
+    job_number: int
+
+
+class ExpiredLease(msgspec.Struct, frozen=True, kw_only=True):
+    """A lease that was not renewed in time. Times are in milliseconds."""
+
+    lease_id: str
+    job_number: int
+    worker_id: str
+    expires_at: int
+    deadline: int | None
+
+
+def expired(tx: Transaction, count: int) -> list[ExpiredLease]:
+    """Leases that were not renewed in time, the oldest first."""
+    return [ExpiredLease(**row) for row in tx.rows("expired_leases", now=tx.now_ms, count=count)]
+
+
+def current_jobs(tx: Transaction) -> tuple[CurrentJob, ...]:
+    """The jobs that run, the longest first."""
+    return tuple(
+        CurrentJob(
+            job_id=row["job_id"],
+            number=row["job_number"],
+            job_type=row["job_type"],
+            queue=row["queue"],
+            worker_id=row["worker_id"],
+            started_at=moments.from_millis(row["started_at"]),
+        )
+        for row in tx.rows("live_leases")
+    )
+
+
+def of_jobs(tx: Transaction, worker_id: str, numbers: Collection[int]) -> list[HeldLease]:
+    """The live leases that a worker has of some jobs."""
+    rows = tx.rows("leases_of_jobs", worker_id=worker_id, numbers=records.listed(numbers))
+    return [HeldLease(**row) for row in rows]
+
+
+def jobs_on_worker(tx: Transaction, worker_id: str, after: int, count: int) -> list[int]:
+    """The jobs that a worker runs, by number, after this one."""
+    rows = tx.rows("running_on_worker", worker_id=worker_id, after=after, count=count)
+    return [row["number"] for row in rows]
+
+
+def jobs_without(tx: Transaction, after: int, count: int) -> list[int]:
+    """Running jobs that no lease covers, by number, after this one."""
+    return [row["number"] for row in tx.rows("running_without_lease", after=after, count=count)]
+
+
+def prolong(tx: Transaction, except_workers: Collection[str]) -> None:
+    """Workers get at least one time-to-live to come back, without these."""
+    tx.do("prolong_leases", now=tx.now_ms, except_workers=records.listed(except_workers))
+
+
+def move_deadlines(tx: Transaction, shift_ms: int, *, looked_at: int) -> None:
+    """The clock was set since the last look: runs have as long to run as before."""
+    tx.do("move_deadlines", shift=shift_ms, looked=looked_at, now=tx.now_ms)
+
+
+def renew_all(tx: Transaction) -> None:
+    """The clock was set: every lease gets one time-to-live from now."""
+    tx.do("renew_every_lease", now=tx.now_ms)

@@ -1,0 +1,35 @@
+"""Custom artifacts as they are kept: markers that are there because a job or a person said so."""
+
+from headway.domain.answers import MarkerView
+from headway.domain.values import moments
+from headway.storage import records
+from headway.storage.transaction import Row, Transaction
+
+
+def put(tx: Transaction, artifact: str) -> None:
+    """An artifact is there, and no job made it."""
+    tx.do("put_marker", artifact=artifact, job_number=None, created_at=tx.now_ms)
+
+
+def remove(tx: Transaction, artifact: str) -> None:
+    """An artifact is gone."""
+    tx.do("remove_markers", artifacts=records.listed([artifact]))
+
+
+def find(tx: Transaction, artifact: str) -> MarkerView | None:
+    """One artifact, if it is there."""
+    row = tx.row("marker", artifact=artifact)
+    return _view(row) if row else None
+
+
+def after(tx: Transaction, name: str, count: int) -> list[MarkerView]:
+    """Artifacts that are there, by name, after this one."""
+    return [_view(row) for row in tx.rows("markers_after", after=name, count=count)]
+
+
+def _view(row: Row) -> MarkerView:
+    return MarkerView(
+        artifact=row["artifact"],
+        job_id=row["job_id"],
+        created_at=moments.from_millis(row["created_at"]),
+    )

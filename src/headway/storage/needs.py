@@ -1,0 +1,28 @@
+"""Which jobs need and make which artifacts."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from headway.storage import records
+from headway.storage.transaction import Transaction
+
+
+class Maker(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that makes an artifact."""
+
+    artifact: str
+    number: int
+    job_id: str
+    chain: int
+
+
+def consumers(tx: Transaction, artifacts: Iterable[str]) -> list[int]:
+    """The jobs that need one of these artifacts."""
+    rows = tx.rows("consumers", artifacts=records.listed(artifacts))
+    return [row["job_number"] for row in rows]
+
+
+def makers(tx: Transaction, artifacts: Iterable[str]) -> list[Maker]:
+    """The jobs that make one of these artifacts, by number."""
+    return [Maker(**row) for row in tx.rows("producers", artifacts=records.listed(artifacts))]
