@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -19,9 +19,11 @@ from headway.http import body_sizes, dashboard, health, metrics, openapi, proble
 from headway.http.claim_desk import ClaimDesk
 from headway.http.direct_desk import DirectDesk
 from headway.http.exchange import JSON, ClientGone, Exchange, Receive, Scope, Send
+from headway.http.large_bodies import LargeBodies
 from headway.http.open_requests import Ended, OpenRequests
 from headway.http.security import Doorkeeper
 from headway.operations import dispatch, masking
+from headway.operations.bound import Bound
 from headway.protocol import bodies, pieces
 from headway.protocol.operation import Operation
 from headway.protocol.work_shapes import ClaimBody
@@ -67,6 +69,7 @@ class Application:
         self._health_thread = ThreadPoolExecutor(1, "headway-health")
         # Of their own: tokens, large bodies and output never wait behind long answers.
         self._readers = ThreadPoolExecutor(READERS, "headway-reads")
+        self._large_bodies = LargeBodies()
         self._codes = codes or dashboard.Codes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -143,14 +146,23 @@ class Application:
         bound, values = routes.find(exchange.method, exchange.path)
         operation = bound.operation
         dispatch.check_operation(principal, operation)  # before a body is read for nothing
-        raw = await exchange.body(body_sizes.largest(self.scheduler.rules, operation.path))
-        is_large = len(raw) > pieces.LARGE
-        body = (
-            await asyncio.to_thread(bodies.decode, raw, operation.body)
-            if is_large
-            else bodies.decode(raw, operation.body)
-        )
-        del raw
+        limit = body_sizes.largest(self.scheduler.rules, operation.path)
+        async with self._large_bodies.receive(exchange, limit) as raw:
+            answer = await self._perform(exchange, principal, bound, values, raw)
+        if operation.path == "/api/tokens/{id}":
+            self._doors.forget()
+        await self._answer(exchange, operation, answer, principal)
+
+    async def _perform(
+        self,
+        exchange: Exchange,
+        principal: Principal,
+        bound: Bound,
+        values: Mapping[str, str],
+        raw: bytes,
+    ) -> Any:
+        operation = bound.operation
+        body = await _decoded(raw, operation.body)
         query = routes.read_query(operation, exchange.query())
         perform = partial(
             dispatch.perform,
@@ -163,13 +175,9 @@ class Application:
             exchange.header("idempotency-key"),
             exchange.header("if-match"),
         )
-        blocks = operation.blocking or is_large
+        blocks = operation.blocking or len(raw) > pieces.LARGE
         answer = await self._in_thread(operation, perform) if blocks else perform()
-        if isinstance(answer, Future):
-            answer = await awaiting(answer)
-        if operation.path == "/api/tokens/{id}":
-            self._doors.forget()
-        await self._answer(exchange, operation, answer, principal)
+        return await awaiting(answer) if isinstance(answer, Future) else answer
 
     async def _answer(
         self,
@@ -199,10 +207,9 @@ class Application:
         return await asyncio.get_running_loop().run_in_executor(threads, work)
 
     async def _claim(self, exchange: Exchange, principal: Principal, ended: Ended) -> None:
-        body = bodies.decode(
-            await exchange.body(body_sizes.largest(self.scheduler.rules, body_sizes.CLAIMS)),
-            ClaimBody,
-        )
+        limit = body_sizes.largest(self.scheduler.rules, body_sizes.CLAIMS)
+        async with self._large_bodies.receive(exchange, limit) as raw:
+            body = await _decoded(raw, ClaimBody)
         got = await self._unless_gone(exchange, self._claims.claim(principal, body, ended))
         await (
             exchange.answer(204) if got is None else exchange.answer(200, msgspec.json.encode(got))
@@ -216,9 +223,8 @@ class Application:
         if self.state.stopping:
             raise errors.Stopping()
         job_type = routes.steps(exchange.path)[-1]
-        body = bodies.decode(
-            await exchange.body(body_sizes.largest(self.scheduler.rules, "/api/direct")), DirectBody
-        )
+        limit = body_sizes.largest(self.scheduler.rules, "/api/direct")
+        body = await _decoded(await exchange.body(limit), DirectBody)
         answer = await self._unless_gone(
             exchange, self._direct.run(principal, job_type, body), ended
         )
@@ -275,6 +281,13 @@ class Application:
 
     async def _logs(self, exchange: Exchange, _: Principal, ended: Ended) -> None:
         await self._streams.logs(exchange, ended)
+
+
+async def _decoded(raw: bytes, kind: Any) -> Any:
+    """A body as a type, a long one read beside the event loop."""
+    if len(raw) <= pieces.LARGE:
+        return bodies.decode(raw, kind)
+    return await asyncio.to_thread(bodies.decode, raw, kind)
 
 
 Page = Callable[[Application, Exchange], Awaitable[None]]

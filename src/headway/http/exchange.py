@@ -71,11 +71,16 @@ class Exchange:
             raise errors.InvalidRequest("query", "a parameter is given twice")
         return found
 
+    def announced_size(self, otherwise: int) -> int:
+        """How many bytes the body has, if the client said it beforehand."""
+        announced = self.header("content-length")
+        return int(announced) if announced is not None and announced.isdecimal() else otherwise
+
     async def body(self, limit: int) -> bytes:
         """The whole body, up to a limit."""
-        announced = self.header("content-length")
-        if announced is not None and announced.isdecimal() and int(announced) > limit:
-            raise errors.TooLarge("the body", int(announced), limit)
+        announced = self.announced_size(limit)
+        if announced > limit:
+            raise errors.TooLarge("the body", announced, limit)
         parts: list[bytes] = []
         size = 0
         while True:
