@@ -50,7 +50,7 @@ def tasks(count: int, callers: int, db: str | None = None) -> float:
 async def _tasks(scheduler: Scheduler, count: int, callers: int) -> None:
     async def call() -> None:
         for _ in range(count // callers):
-            wish = submit.Wish(scheduler=scheduler, request=REQUEST)
-            await awaiting(submit.submit_later(wish))
+            submission = submit.Submission(scheduler=scheduler, request=REQUEST)
+            await awaiting(submit.submit_later(submission))
 
     await asyncio.gather(*(call() for _ in range(callers)))

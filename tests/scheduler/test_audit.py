@@ -64,7 +64,7 @@ def test_jobs_that_are_submitted_together_share_an_entry_for_each_caller(
     assert held.wait(30)
     made = [
         submit.submit_later(
-            submit.Wish(scheduler=scheduler, request=JobRequest(job_type="x"), by=by)
+            submit.Submission(scheduler=scheduler, request=JobRequest(job_type="x"), by=by)
         )
         for by in (ann, ann, bob, ann)
     ]

@@ -9,7 +9,7 @@ from tests.helpers import MovableClock, ask, job, submit
 from headway.domain import errors
 from headway.domain.states import JobStatus
 from headway.domain.tokens import Principal, Role, Token
-from headway.http.claim_desk import ClaimDesk
+from headway.http.claim_polls import ClaimPolls
 from headway.operations import tokens as operations
 from headway.protocol.operation import Paging
 from headway.protocol.work_shapes import ClaimBody
@@ -120,17 +120,17 @@ def test_a_waiting_claim_gets_no_job_once_its_token_is_revoked(scheduler: Schedu
     assert principal is not None
 
     async def wait_and_be_revoked() -> None:
-        desk = ClaimDesk(scheduler)
-        desk.start()
+        polls = ClaimPolls(scheduler)
+        polls.start()
         never_told = asyncio.get_running_loop().create_future()
         claim = asyncio.create_task(
-            desk.claim(principal, ClaimBody(worker_id="w", wait_s=30), never_told)
+            polls.claim(principal, ClaimBody(worker_id="w", wait_s=30), never_told)
         )
         await asyncio.to_thread(ask, operations.revoke_token, scheduler, id=token.token_id)
         waiting = await asyncio.to_thread(submit, scheduler)
         with pytest.raises(errors.TokenRefused):
             await asyncio.wait_for(claim, 20)
         assert job(scheduler, waiting.number).status is JobStatus.QUEUED
-        await desk.stop()
+        await polls.stop()
 
     asyncio.run(wait_and_be_revoked())

@@ -14,7 +14,7 @@ from headway.scheduler.change import approvals, cancel, queue_control, retry, re
 from headway.scheduler.manage import groups, markers
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
-from headway.scheduler.submit.submit import Wish
+from headway.scheduler.submit.submit import Submission
 from headway.storage.transaction import Manner, Transaction
 
 if TYPE_CHECKING:
@@ -39,8 +39,10 @@ def submit_one(world: "World") -> None:
     world.trace.say(f"client submits {key or request.job_type or request.template}")
 
     def work(scheduler: Scheduler, tx: Transaction) -> submit.Receipt:
-        wish = Wish(scheduler=scheduler, request=submit.prepared(scheduler, [request])[0])
-        return submit.submit_each(tx, [wish])[0]
+        submission = Submission(
+            scheduler=scheduler, request=submit.prepared(scheduler, [request])[0]
+        )
+        return submit.submit_each(tx, [submission])[0]
 
     job = world.call(work, Manner.BESIDE).job
     world.trace.say(f"job {job.number}")

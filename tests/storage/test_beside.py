@@ -104,8 +104,8 @@ def finishing_of(
 
 def submitting_of(scheduler: Scheduler, **fields: Any) -> Callable[[Transaction], Any]:
     request = JobRequest(job_type="work", **fields)
-    wish = submitting.Wish(scheduler=scheduler, request=request)
-    return lambda tx: submitting.submit_each(tx, [wish])[0]
+    submission = submitting.Submission(scheduler=scheduler, request=request)
+    return lambda tx: submitting.submit_each(tx, [submission])[0]
 
 
 def without_limits(scheduler: Scheduler) -> None:

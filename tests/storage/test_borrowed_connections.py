@@ -115,8 +115,8 @@ def test_a_transaction_that_cannot_see_others_takes_plain_jobs_only(
         tx = Transaction(BorrowedConnection(connection), clock.now())
         submitting.submit_in(scheduler, tx, JobRequest(job_type="work"))
         run_next(scheduler)  # the open transaction will never see this
-        wishes: list[dict[str, Any]] = [{"after": (first.job_id,)}, {"unique_key": "a"}]
-        for more in wishes:
+        submissions: list[dict[str, Any]] = [{"after": (first.job_id,)}, {"unique_key": "a"}]
+        for more in submissions:
             with pytest.raises(errors.InvalidRequest, match=r"^connection: .*READ COMMITTED"):
                 submitting.submit_in(scheduler, tx, JobRequest(job_type="work", **more))
         connection.commit()

@@ -40,7 +40,7 @@ MAKERS = (
 
 
 class Session:
-    """One command's way to the scheduler. Leaving it tells the person what went wrong."""
+    """One command's connection to the scheduler. Leaving it prints what went wrong."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self._given = {name: value for name, value in given.items() if name != "json"}
@@ -128,7 +128,7 @@ class Session:
         return None if file is None else errors.NoStore(str(file.parent.absolute()))
 
     def _stand_in(self, missing: errors.NoStore) -> Client:
-        """Who only looks gets to see an empty store, and leaves none behind."""
+        """A temporary empty store for a command that only reads."""
         from tempfile import mkdtemp
 
         from headway import wiring

@@ -1,4 +1,4 @@
-"""The audit log: who changed what, and who was not let in."""
+"""The audit log: who changed what, and refused logins."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime

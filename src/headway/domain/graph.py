@@ -36,7 +36,7 @@ def find_cycle(edges: Mapping[int, Sequence[int]]) -> list[int] | None:
 
 
 def stuck(waits: Mapping[int, Sequence[Collection[int]]]) -> set[int]:
-    """Who can never go on, if each has to wait for one of each of its sets.
+    """The jobs that can never start, if each waits for one of each of its sets.
 
     A job that waits for nothing, or is not known to wait, goes on, as does each that this frees.
     """

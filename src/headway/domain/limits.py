@@ -35,7 +35,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Keeper(msgspec.Struct, frozen=True, kw_only=True):
-    """A starved job that keeps some of a limit for itself, and since when it has waited for it."""
+    """A starved job with a reserved part of a limit, and since when it has waited for it."""
 
     job: str
     amount: int
@@ -52,7 +52,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Room(msgspec.Struct, frozen=True, kw_only=True):
-    """A limit with what is used of it now, and what starved jobs keep back."""
+    """A limit with what is used of it now, and what is reserved for starved jobs."""
 
     name: str
     size: int | None
@@ -78,7 +78,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
         return starts if space is None else min(space, starts)
 
     def kept_from(self, amount: int) -> int:
-        """What is kept back from a job that uses so much; one that uses nothing takes nothing."""
+        """What is reserved for others; a job that uses nothing is not affected."""
         return self.kept_back if amount else 0
 
     def has_space(self, amount: int) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 
 
 class Role(StrEnum):
-    """`admin` includes `submit`, which includes `read`; `work` stands alone."""
+    """`admin` includes `submit`, which includes `read`; `work` includes no other."""
 
     READ = "read"
     SUBMIT = "submit"
@@ -26,7 +26,7 @@ _INCLUDES = {
 
 
 def includes(role: Role, needed: Role) -> bool:
-    """Whether who has one role may do what needs another."""
+    """Whether one role includes another."""
     return needed in _INCLUDES[role]
 
 
@@ -49,7 +49,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is asking."""
+    """The holder of a token, or the local user."""
 
     name: str
     role: Role

@@ -1,4 +1,4 @@
-"""Who is told what happened, and each attempt to tell."""
+"""Webhooks, their messages, and each attempt to deliver one."""
 
 import base64
 import hashlib

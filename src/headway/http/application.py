@@ -16,8 +16,8 @@ from headway.domain.requests.job_requests import DirectBody
 from headway.domain.tokens import Principal, Role
 from headway.domain.values import versions
 from headway.http import body_sizes, dashboard, health, metrics, openapi, problems, routes, streams
-from headway.http.claim_desk import ClaimDesk
-from headway.http.direct_desk import DirectDesk
+from headway.http.claim_polls import ClaimPolls
+from headway.http.direct_requests import DirectRequests
 from headway.http.exchange import JSON, ClientGone, Exchange, Receive, Scope, Send
 from headway.http.large_bodies import LargeBodies
 from headway.http.open_requests import Ended, OpenRequests
@@ -61,8 +61,8 @@ class Application:
         self.state = state
         self._doors = Doorkeeper(scheduler, allowed_hosts)
         self._open = OpenRequests(scheduler)
-        self._claims = ClaimDesk(scheduler)
-        self._direct = DirectDesk(scheduler, worker)
+        self._claims = ClaimPolls(scheduler)
+        self._direct = DirectRequests(scheduler, worker)
         self._streams = streams.Streams(scheduler)
         self._metrics = metrics.Metrics(scheduler)
         self._health_of_store = health.Health(scheduler)
@@ -94,7 +94,7 @@ class Application:
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
-    async def close_desks(self) -> None:
+    async def close_polls(self) -> None:
         """The server stops: long polls for jobs end."""
         await self._claims.stop()
 
@@ -217,7 +217,7 @@ class Application:
 
     async def _let_go(self, exchange: Exchange, principal: Principal, _: Ended) -> None:
         await self._operate(exchange, principal)
-        self._claims.send_home(routes.steps(exchange.path)[-1])
+        self._claims.end_poll(routes.steps(exchange.path)[-1])
 
     async def _run_direct(self, exchange: Exchange, principal: Principal, ended: Ended) -> None:
         if self.state.stopping:

@@ -109,7 +109,7 @@ class Server:
         """Stop dispatching, let running work end, keep answering meanwhile."""
         self._worker.retire()
         self._state.stopping = True
-        await self.application.close_desks()
+        await self.application.close_polls()
         finished = await asyncio.to_thread(self._worker.stop, self._grace_s)
         if not finished:
             log.warning("some jobs did not finish in time; the next start recovers them")

@@ -34,13 +34,13 @@ def create_job(call: Call[JobRequest, Nothing]) -> "Future[Answered[Job]]":
     """Submit a job; 200 if the same request or its unique key already has one."""
     children.refuse_orphans(call.principal, [call.body])
     request = _with_key(call.body, call.idempotency_key)
-    wish = submit.Wish(
+    submission = submit.Submission(
         scheduler=call.scheduler,
         request=request,
         check=access.submit_check(call.scheduler, call.principal, request),
         by=call.principal,
     )
-    return map_future(submit.submit_later(wish), _answer_receipt)
+    return map_future(submit.submit_later(submission), _answer_receipt)
 
 
 def _with_key(request: JobRequest, header: str | None) -> JobRequest:

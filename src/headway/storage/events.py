@@ -74,7 +74,7 @@ class Follower:
         known = list(itertools.takewhile(self._is_next, rows))
         self.wait_s = 0.0 if len(known) == count else None
         if len(known) < len(rows):
-            self._look_who_writes(tx, rows[-1]["seq"])
+            self._note_open_writers(tx, rows[-1]["seq"])
             self.wait_s = LOOK_AGAIN_S if self._writers else 0.0
         return [_event(row) for row in known if row["seq"] not in self._told]
 
@@ -84,7 +84,7 @@ class Follower:
             self.seq = row["seq"]
         return is_next
 
-    def _look_who_writes(self, tx: Transaction, seen: int) -> None:
+    def _note_open_writers(self, tx: Transaction, seen: int) -> None:
         # Only the next read surely sees what those wrote who have ended by now.
         writing = {row["writer"] for row in tx.rows("event_writers")}
         if not self._seen:

@@ -1,1 +1,1 @@
-"""Who does the work: workers take jobs and executors run them."""
+"""What runs jobs: workers claim them and executors run them."""

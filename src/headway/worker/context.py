@@ -90,7 +90,9 @@ class JobContext:
     def logs(self) -> RunLog:
         """The run's own log files, which are opened when something is written."""
         if self._logs is None:
-            work = self._work  # not `self`: a circle for every run is work for the collector
+            work = (
+                self._work
+            )  # not `self`: a reference cycle for every run is work for the collector
             self._logs = RunLog(lambda: work.log_dir, self._bound or OutputBound())
         return self._logs
 

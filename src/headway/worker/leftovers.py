@@ -51,7 +51,7 @@ def _last_number() -> int:
 
 
 def _numbers_between(after: int, last: int) -> list[int]:
-    """Processes whose numbers were given out after one, up to another: they go in a circle."""
+    """Processes whose numbers were given out after one, up to another: the numbers wrap around."""
     numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     if after <= last:
         return [number for number in numbers if after < number <= last]

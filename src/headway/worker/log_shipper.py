@@ -160,7 +160,7 @@ class LogShipper:
         return True
 
     def _read(self, run_id: str, path: Path, offset: int, size: int) -> log_files.Piece:
-        """A log that cannot be read must not keep back its run's outcome, nor other logs."""
+        """A log that cannot be read must not delay its run's outcome, nor other logs."""
         try:
             return log_files.read_from(path, offset, size)
         except OSError as error:

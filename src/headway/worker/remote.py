@@ -159,7 +159,7 @@ class RemoteTransport:
         """Heartbeats bring the news."""
 
     def close(self) -> None:
-        """Say goodbye, and let go of connections."""
+        """Sign off, and close connections."""
         self._leave()
         self._client.close()
 

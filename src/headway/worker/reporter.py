@@ -1,4 +1,4 @@
-"""The reporter: tells the scheduler how runs ended, as many at once as have ended meanwhile."""
+"""The reporter: sends the outcomes of runs to the scheduler, in batches."""
 
 import logging
 import random

@@ -23,7 +23,7 @@ from headway.storage.transaction import READY, SAFETY_POLL_S, Manner, Transactio
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
-    """Who a worker is and what it takes."""
+    """The identity of a worker and the jobs it takes."""
 
     worker_id: str
     host: str
@@ -69,7 +69,7 @@ class Transport(Protocol):
     """Whether a claim may take long: reports that come meanwhile do not wait for the next one."""
 
     def register(self) -> None:
-        """Say who is there, and that it still is."""
+        """Register the worker, and renew its registration."""
 
     def claim(
         self,
@@ -103,7 +103,7 @@ class Transport(Protocol):
         """Report how runs ended."""
 
     def on_cancel(self, tell: Callable[[], None]) -> None:
-        """Be told when a running job is to end, if the way allows it."""
+        """Call this when a running job is to end, if the transport can notify."""
 
     def close(self) -> None:
         """Say goodbye."""
@@ -129,7 +129,7 @@ class LocalTransport:
         scheduler.threads.when_one_ends = lambda: self._store.wakeups.tell([READY])
 
     def register(self) -> None:
-        """Say who is there, and that it still is."""
+        """Register the worker, and renew its registration."""
         self._store.write(self._see, Manner.BESIDE)
 
     def _see(self, tx: Transaction) -> None:
@@ -232,7 +232,7 @@ class LocalTransport:
         return [Refusal(lease_id=one.lease_id, error=one.error) for one in answers]
 
     def on_cancel(self, tell: Callable[[], None]) -> None:
-        """Be told when a running job is to end."""
+        """Call this when a running job is to end."""
         self._stop_listening.append(self._store.wakeups.listen(cancel.CANCELS, tell))
 
     def close(self) -> None:

@@ -47,7 +47,7 @@ def next_steps(session: Session, job: Job, why: Why) -> list[Step]:
     if row is None or _is_busy(row):
         return _in_line(session, job, why)
     steps = _STEPS[row.gate](session, job, row)
-    if why.startable or row.gate is Gate.WORKER or _is_circle(row):
+    if why.startable or row.gate is Gate.WORKER or _is_cycle(row):
         return steps
     if row.gate is Gate.LIMITS:
         steps = [step._replace(sentence="To make room") for step in steps]
@@ -122,7 +122,7 @@ def _wanted(row: GateRow) -> list[str]:
     return [one.id for one in row.blockers if one.kind == "artifact"]
 
 
-def _is_circle(row: GateRow) -> bool:
+def _is_cycle(row: GateRow) -> bool:
     return any(one.kind == "circle" for one in row.blockers)
 
 
@@ -145,7 +145,7 @@ def _began(session: Session, job_id: str, status: states.JobStatus) -> list[Step
 
 
 def _earlier(session: Session, job: Job, row: GateRow) -> list[Step]:
-    if _is_circle(row):
+    if _is_cycle(row):
         stop = f"headway jobs cancel {job.number}"
         return [Step("They wait for each other forever. To break the circle", stop)]
     cause = _cause(row)

@@ -11,7 +11,7 @@ class HeadwayError(Exception):
     http_status: ClassVar[int] = 500
     exit_code: ClassVar[int] = 1
     facts: ClassVar[tuple[str, ...]] = ()
-    """Names of attributes that go along when the error is told over HTTP."""
+    """Names of attributes that are sent along over HTTP."""
 
     def __init__(self, detail: str, fields: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)

@@ -17,7 +17,7 @@ class Producer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):
-    """One needed artifact and who makes it."""
+    """One needed artifact and the jobs that produce it."""
 
     artifact: str
     present: bool

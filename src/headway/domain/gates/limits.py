@@ -30,9 +30,9 @@ def check(uses: Mapping[str, int], rooms: Mapping[str, Room]) -> Closed | None:
 
 
 def kept_for(uses: Mapping[str, int], rooms: Mapping[str, Room]) -> Mapping[str, int]:
-    """What a starved job keeps back: what it lacks, or all it uses once it has room.
+    """What is reserved for a starved job: what it lacks, or all it uses once it has room.
 
-    A job that can never fit keeps nothing.
+    Nothing is reserved for a job that can never fit.
     """
     known = {name: amount for name, amount in uses.items() if amount and name in rooms}
     if any(rooms[name].is_too_small(amount) for name, amount in known.items()):

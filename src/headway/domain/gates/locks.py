@@ -15,7 +15,7 @@ from headway.domain.jobs import Lock, Mode
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """A running job that holds a lock, or a waiting one that stands ahead for it."""
+    """A running job that holds a lock, or a waiting one ahead in its queue."""
 
     key: str
     mode: Mode

@@ -26,7 +26,7 @@ class FullLimit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Closed(msgspec.Struct, frozen=True, kw_only=True):
-    """The gate is closed: the status the job gets, why, and because of whom.
+    """The gate is closed: the status the job gets, why, and what blocks it.
 
     `forever` says that nothing could open it as things are registered now; `is_busy` that only a
     free slot is missing, which is no reason to wait but the job's turn.

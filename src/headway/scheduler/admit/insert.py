@@ -80,10 +80,10 @@ def insert(tx: Transaction, new_jobs: Sequence[NewJob]) -> Inserted:
     jobs.insert(tx, rows, payloads)
     _insert_edges(tx, new_jobs, statuses)
     tx.wake(READY)
-    return Inserted([*to_admit, *_who_awaited(tx, new_jobs)], rows)
+    return Inserted([*to_admit, *_waiting_consumers(tx, new_jobs)], rows)
 
 
-def _who_awaited(tx: Transaction, new_jobs: Sequence[NewJob]) -> set[int]:
+def _waiting_consumers(tx: Transaction, new_jobs: Sequence[NewJob]) -> set[int]:
     """Jobs from before that need what these will make: from now on they wait for these."""
     names = {name for job in new_jobs for name in job.terms.produces}
     if not names:

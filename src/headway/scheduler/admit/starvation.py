@@ -159,14 +159,14 @@ class Rooms:
         for one in starved(scheduler, tx):
             self._of_starved[one.job.number] = dict(self._rooms)
             if one.keeps:
-                keep_back(self._rooms, one, scheduler.concurrency.uses(one.lane))
+                reserve(self._rooms, one, scheduler.concurrency.uses(one.lane))
 
     def seen_by(self, number: int) -> Mapping[str, Room]:
         """The limits as this job sees them; all that do not starve see the same."""
         return self._of_starved.get(number, self._rooms)
 
 
-def keep_back(rooms: dict[str, Room], one: Starved, uses: Mapping[str, int]) -> Mapping[str, int]:
+def reserve(rooms: dict[str, Room], one: Starved, uses: Mapping[str, int]) -> Mapping[str, int]:
     """Take from the rooms what a starved job keeps back, and return it."""
     kept = limits_gate.kept_for(uses, rooms)
     for name, amount in kept.items():

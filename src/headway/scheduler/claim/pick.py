@@ -100,7 +100,7 @@ class Picker:
     def pick(self) -> Picked:
         """Take the heads of the lanes in queue order, beside what is kept for starved jobs."""
         if self._request.lease:
-            self._keep_back()
+            self._reserve_for_starved()
         candidates = self._in_order()
         for candidate in self._held(candidates) if self._tx.beside else candidates:
             number = candidate.job.number
@@ -111,7 +111,7 @@ class Picker:
                 break
         return self.picked
 
-    def _keep_back(self) -> None:
+    def _reserve_for_starved(self) -> None:
         """Starved jobs keep back what they need, the longest first, wherever they stand.
 
         Behind one that has no room, those of its lane have none and keep back nothing new.
@@ -125,7 +125,7 @@ class Picker:
             if not all(rooms[name].fits(amount) for name, amount in uses.items()):
                 full.add(one.job.lane_id)
             self._starved[one.job.number] = candidate
-            self._keeps[one.job.number] = starvation.keep_back(rooms, one, uses)
+            self._keeps[one.job.number] = starvation.reserve(rooms, one, uses)
 
     def _consider(self, candidate: Candidate) -> bool:
         """Take the candidate or pass over it; False when the claim is full."""

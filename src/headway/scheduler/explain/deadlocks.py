@@ -20,7 +20,7 @@ Waits = dict[int, dict[str, set[int]]]
 
 
 def find(scheduler: Scheduler, tx: Transaction, start: JobRecord) -> Blocker | None:
-    """A circle that keeps this job from ever going on, directly or not."""
+    """A cycle that keeps this job from ever going on, directly or not."""
     reached = _waiting(tx, [start.number])
     if not any(one.gated for one in reached):
         return None
@@ -51,7 +51,7 @@ def _without_what_is_there(facts: Facts, waits: Waits) -> Waits:
 
 
 def _stuck(start: JobRecord, waits: Waits) -> list[int]:
-    """The circle at the end of the way from this job, if no other way leads on."""
+    """The cycle at the end of the way from this job, if no other way leads on."""
     stuck = graph.stuck({number: list(some.values()) for number, some in waits.items()})
     if start.number not in stuck:
         return []
@@ -62,17 +62,17 @@ def _stuck(start: JobRecord, waits: Waits) -> list[int]:
     return graph.find_cycle(edges) or []
 
 
-def _blocker(tx: Transaction, circle: list[int]) -> Blocker:
-    ids = {record.number: record.job_id for record in jobs.read(tx, circle)}
+def _blocker(tx: Transaction, cycle: list[int]) -> Blocker:
+    ids = {record.number: record.job_id for record in jobs.read(tx, cycle)}
     return Blocker(
         kind="circle",
-        id=" -> ".join(ids[number] for number in circle),
-        detail=f"jobs {_named(circle)} wait for each other",
+        id=" -> ".join(ids[number] for number in cycle),
+        detail=f"jobs {_named(cycle)} wait for each other",
     )
 
 
-def _named(circle: list[int]) -> str:
-    names = [str(number) for number in circle]
+def _named(cycle: list[int]) -> str:
+    names = [str(number) for number in cycle]
     if len(names) > MOST_NAMED:
         left_out = f"({len(names) - MOST_NAMED} more)"
         names = [*names[: MOST_NAMED // 2], left_out, *names[-MOST_NAMED // 2 :]]

@@ -61,8 +61,8 @@ def _closed(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> Verdict
     found.update(gates.closed(lane, record.number, claimed=record.status in states.CLAIMS))
     if late := late_threads.closed(late_threads.late_chains(scheduler, tx), record):
         found[Gate.WORKER] = _with_others(late, found.get(Gate.WORKER))
-    if circle := deadlocks.find(scheduler, tx, record):
-        found = _with_circle(found, circle)
+    if cycle := deadlocks.find(scheduler, tx, record):
+        found = _with_cycle(found, cycle)
     return found
 
 
@@ -121,13 +121,13 @@ def _artifacts(record: JobRecord, facts: Facts) -> Closed | None:
     return msgspec.structs.replace(missing[0], blockers=tuple(blockers), forever=_never(missing))
 
 
-def _with_circle(found: dict[Gate, Closed], circle: Blocker) -> dict[Gate, Closed]:
+def _with_cycle(found: dict[Gate, Closed], cycle: Blocker) -> dict[Gate, Closed]:
     """Nothing opens the gate of a job that waits for itself in the end."""
     gate = Gate.AFTER if Gate.AFTER in found else Gate.ARTIFACTS
     if gate not in found:
         return found
     closed = found[gate]
-    blockers = (circle, *closed.blockers)
+    blockers = (cycle, *closed.blockers)
     return {**found, gate: msgspec.structs.replace(closed, blockers=blockers, forever=True)}
 
 

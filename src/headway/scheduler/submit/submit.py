@@ -34,7 +34,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     created: bool
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
     """A request on its way in; `check` is asked first whether its sender may."""
 
     scheduler: Scheduler
@@ -46,13 +46,15 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 def submit(scheduler: Scheduler, request: JobRequest) -> Job:
     """Submit one job; when this returns, it is on disk."""
-    return submit_later(Wish(scheduler=scheduler, request=request)).result().job
+    return submit_later(Submission(scheduler=scheduler, request=request)).result().job
 
 
-def submit_later(wish: Wish) -> "Future[Receipt]":
+def submit_later(submission: Submission) -> "Future[Receipt]":
     """Submit one job without waiting; callers at the same time share their statements."""
-    ready = msgspec.structs.replace(wish, request=prepared(wish.scheduler, [wish.request])[0])
-    return wish.scheduler.store.write_together(submit_each, ready, Manner.BESIDE)
+    ready = msgspec.structs.replace(
+        submission, request=prepared(submission.scheduler, [submission.request])[0]
+    )
+    return submission.scheduler.store.write_together(submit_each, ready, Manner.BESIDE)
 
 
 def prepared(scheduler: Scheduler, wanted: Sequence[JobRequest]) -> list[JobRequest]:
@@ -69,35 +71,37 @@ def _prepared(scheduler: Scheduler, request: JobRequest) -> JobRequest:
 
 def submit_in(scheduler: Scheduler, tx: Transaction, request: JobRequest) -> Job:
     """Submit one job in a running transaction."""
-    return submit_each(tx, [Wish(scheduler=scheduler, request=request)])[0].job
+    return submit_each(tx, [Submission(scheduler=scheduler, request=request)])[0].job
 
 
-def submit_each(tx: Transaction, wishes: Sequence[Wish]) -> list[Receipt]:
+def submit_each(tx: Transaction, submissions: Sequence[Submission]) -> list[Receipt]:
     """Jobs of different callers, in one go."""
-    for wish in wishes:
-        if wish.check is not None:
-            wish.check(tx)
-    requested = [wish.request for wish in wishes]
+    for submission in submissions:
+        if submission.check is not None:
+            submission.check(tx)
+    requested = [submission.request for submission in submissions]
     new_jobs = NewViews(tx)
-    made = submit_all(wishes[0].scheduler, tx, requested, shown=new_jobs)
+    made = submit_all(submissions[0].scheduler, tx, requested, shown=new_jobs)
     shown = new_jobs.of([one.number for one in made])
-    _note_submits(tx, wishes, made)
-    standing = views.new(wishes[0].scheduler, tx, [shown[one.number] for one in made])
+    _note_submits(tx, submissions, made)
+    standing = views.new(submissions[0].scheduler, tx, [shown[one.number] for one in made])
     return [
         _receipt(tx, one, job, request)
         for one, job, request in zip(made, standing, requested, strict=True)
     ]
 
 
-def _note_submits(tx: Transaction, wishes: Sequence[Wish], made: Sequence[Submitted]) -> None:
+def _note_submits(
+    tx: Transaction, submissions: Sequence[Submission], made: Sequence[Submitted]
+) -> None:
     """One entry for each caller, however many jobs they submit at the same time."""
     numbers: dict[Principal, list[int]] = {}
-    for wish, one in zip(wishes, made, strict=True):
-        if wish.by is not None and one.created:
-            numbers.setdefault(wish.by, []).append(one.number)
+    for submission, one in zip(submissions, made, strict=True):
+        if submission.by is not None and one.created:
+            numbers.setdefault(submission.by, []).append(one.number)
     submits = [(by, "create_job", f"job {ranges(its)}") for by, its in numbers.items()]
     if submits:
-        audit.note_all(tx, wishes[0].scheduler.new_id, submits)
+        audit.note_all(tx, submissions[0].scheduler.new_id, submits)
 
 
 def _receipt(tx: Transaction, one: Submitted, job: Job, request: JobRequest) -> Receipt:

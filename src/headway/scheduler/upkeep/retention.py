@@ -181,7 +181,7 @@ def _removable(tx: Transaction, chains: Collection[int], until: int) -> list[Job
         abs(link.chain) for link in links if link.finished_at is None or link.finished_at > until
     }
     stay |= kept.followed(tx, chains)
-    stay |= _needed(tx, links) | _in_groups(tx, links, until) | _untold(tx, links)
+    stay |= _needed(tx, links) | _in_groups(tx, links, until) | _with_open_deliveries(tx, links)
     return [link for link in links if abs(link.chain) not in stay]
 
 
@@ -202,7 +202,7 @@ def _in_groups(tx: Transaction, links: Sequence[JobRecord], until: int) -> set[i
     return {abs(link.chain) for link in links if link.group_id in used}
 
 
-def _untold(tx: Transaction, links: Sequence[JobRecord]) -> set[int]:
+def _with_open_deliveries(tx: Transaction, links: Sequence[JobRecord]) -> set[int]:
     """Chains with webhook messages still to be sent."""
     untold = kept.with_undelivered_messages(tx, (link.number for link in links))
     return {abs(link.chain) for link in links if link.number in untold}

@@ -1,4 +1,4 @@
-"""The claim desk when the server stops."""
+"""Long polls for claims when the server stops."""
 
 import asyncio
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from headway.clock import SystemClock
 from headway.domain import errors
 from headway.domain.tokens import Principal, Role
-from headway.http.claim_desk import ClaimDesk
+from headway.http.claim_polls import ClaimPolls
 from headway.protocol.work_shapes import ClaimBody, ReleaseItem
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.sqlite.database import SqliteDatabase
@@ -27,11 +27,11 @@ def test_reports_that_nobody_heard_are_not_answered_with_nothing(tmp_path: Path)
     body = ClaimBody(worker_id="w", releases=(report,))
 
     async def claim_while_it_stops() -> None:
-        desk = ClaimDesk(scheduler)
+        polls = ClaimPolls(scheduler)
         ended = asyncio.get_running_loop().create_future()
-        claim = asyncio.create_task(desk.claim(Principal(name="w", role=Role.WORK), body, ended))
-        await asyncio.sleep(0)  # the claim is at the desk, and nobody has served it
-        await desk.stop()
+        claim = asyncio.create_task(polls.claim(Principal(name="w", role=Role.WORK), body, ended))
+        await asyncio.sleep(0)  # the claim is waiting, and was not served yet
+        await polls.stop()
         await claim
 
     with pytest.raises(errors.Stopping):

@@ -35,7 +35,7 @@ NEXT = "the next direct request"
 Value = TypeVar("Value")
 
 
-class DirectDesk:
+class DirectRequests:
     """Runs on the server's event loop, beside the built-in worker."""
 
     def __init__(self, scheduler: Scheduler, worker: Worker | None) -> None:

@@ -1,4 +1,4 @@
-"""The claim desk: workers that wait for jobs, served in the order in which they came.
+"""Long polls for claims: workers that wait for jobs, served in the order of their requests.
 
 However many wait, a wake-up costs one transaction: workers that want the same and would get nothing
 are not asked twice. A worker that comes back just to wait on costs none.
@@ -58,7 +58,7 @@ class _Waiter:
         return self.principal.token_id, self.request.abilities, body.slots, process
 
     @property
-    def wish(self) -> "_Wish":
+    def kind(self) -> "_Kind":
         """Equal requests get nothing either; without a lease limits do not count."""
         return self.request.abilities, self.request.lease
 
@@ -70,10 +70,10 @@ class _Waiter:
 
 _Claimed = Claimed | BriefClaimed
 _Answer = _Claimed | errors.HeadwayError
-_Wish = tuple[Abilities, bool]
+_Kind = tuple[Abilities, bool]
 
 
-class ClaimDesk:
+class ClaimPolls:
     """Runs on the server's event loop."""
 
     def __init__(self, scheduler: Scheduler) -> None:
@@ -81,7 +81,7 @@ class ClaimDesk:
         self._new: list[_Waiter] = []
         self._waiting: dict[_Waiter, None] = {}
         self._registered: dict[str, _Face] = {}
-        self._nothing_for: set[_Wish] = set()
+        self._nothing_for: set[_Kind] = set()
         self._work_came = False
         self._look_at = 0.0
         self._poke = asyncio.Event()
@@ -121,8 +121,8 @@ class ClaimDesk:
             else:
                 waiter.answer.set_result(None)
 
-    def send_home(self, worker_id: str) -> None:
-        """This worker wants to wait no longer."""
+    def end_poll(self, worker_id: str) -> None:
+        """End the long poll of this worker."""
         for waiter in [one for one in self._waiting if one.body.worker_id == worker_id]:
             del self._waiting[waiter]
             if not waiter.answer.done():
@@ -163,7 +163,7 @@ class ClaimDesk:
         return (
             waiter.waits
             and waiter.body.holds is None
-            and waiter.wish in self._nothing_for
+            and waiter.kind in self._nothing_for
             and self._is_registered(waiter)
         )
 
@@ -235,13 +235,13 @@ class ClaimDesk:
 
     def _claim_all(
         self, tx: Transaction, waiters: list[_Waiter], strangers: set[_Waiter]
-    ) -> tuple[dict[_Waiter, _Answer], set[_Wish]]:
+    ) -> tuple[dict[_Waiter, _Answer], set[_Kind]]:
         """What each of them gets, and for whom there is nothing left."""
         tx.expect("ready_lanes")
         refused = _refused_tokens(tx, waiters)
         lanes = [records.lane(row) for row in tx.rows("ready_lanes")]
         draining = workers.draining(tx)
-        nothing_for: set[_Wish] = set()
+        nothing_for: set[_Kind] = set()
         answers: dict[_Waiter, _Answer] = {}
         for waiter in waiters:
             if waiter.leaving:
@@ -267,13 +267,13 @@ class ClaimDesk:
             if got or ended:
                 answers[waiter] = claimed(tx, body, got, ended, drain=bool(waiter.draining))
             if len(got) < waiter.request.max_jobs and not waiter.draining:
-                nothing_for.add(waiter.wish)
+                nothing_for.add(waiter.kind)
         return answers, nothing_for
 
-    def _is_in_vain(self, waiter: _Waiter, lanes: list[Lane], nothing_for: set[_Wish]) -> bool:
-        if waiter.wish not in nothing_for and all(map(waiter.request.abilities.refusal, lanes)):
-            nothing_for.add(waiter.wish)
-        return waiter.wish in nothing_for
+    def _is_in_vain(self, waiter: _Waiter, lanes: list[Lane], nothing_for: set[_Kind]) -> bool:
+        if waiter.kind not in nothing_for and all(map(waiter.request.abilities.refusal, lanes)):
+            nothing_for.add(waiter.kind)
+        return waiter.kind in nothing_for
 
     def _is_registered(self, waiter: _Waiter) -> bool:
         return self._registered.get(waiter.body.worker_id) == waiter.face
