@@ -20,8 +20,8 @@ from headway.storage import jobs, queries
 from headway.storage.transaction import Transaction
 
 SOURCE = Path(str(resources.files(headway)))
-RECORDER = ("jobs.py", "end")
-"""It runs a query for others, who call it and check."""
+DECIDED = {("consequences.py", "_record_ends"): ("decide.py", "decide")}
+"""Functions that record what another one has decided, which checks it."""
 
 
 def sets_status(query: str) -> bool:
@@ -30,32 +30,58 @@ def sets_status(query: str) -> bool:
     return re.search(r"\bstatus = ", assigned) is not None
 
 
-def writers() -> Iterator[tuple[str, str, bool]]:
-    """Functions that set a status: where, which, and whether they check it."""
-    setting = {
+Function = tuple[str, str]
+"""Its file and its name."""
+
+
+def functions() -> Iterator[tuple[Path, ast.FunctionDef]]:
+    """Every function there is."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                yield path, node
+
+
+def calls(function: ast.FunctionDef) -> set[str]:
+    """What a function calls, as it is written."""
+    return {ast.unparse(one.func) for one in ast.walk(function) if isinstance(one, ast.Call)}
+
+
+def setting() -> set[str]:
+    """The queries that set the status of jobs."""
+    return {
         name
         for dialect in ("sqlite", "postgres")
         for name, text in queries.load(f"headway.storage.{dialect}").items()
         if sets_status(text)
     }
-    for path in sorted(SOURCE.rglob("*.py")):
-        for function in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(function, ast.FunctionDef):
-                continue
-            nodes = list(ast.walk(function))
-            texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
-            called = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
-            if (path.name, function.name) == RECORDER:
-                continue
-            if texts & setting or "jobs.end" in called:
-                checks = bool({"states.check", "states.check_all"} & called)
-                yield path.name, function.name, checks
 
 
-def test_who_sets_a_status_checks_the_move() -> None:
-    found = list(writers())
+def writers() -> dict[Function, bool]:
+    """Functions that set a status, and whether they check it; storage records for its callers."""
+    wanted = setting()
+    using = [
+        (path, function.name)
+        for path, function in functions()
+        if wanted & {one.value for one in ast.walk(function) if isinstance(one, ast.Constant)}
+    ]
+    recorders = {f"{path.stem}.{name}" for path, name in using if path.parent.name == "storage"}
+    return {
+        (path.name, one.name): bool({"states.check", "states.check_all"} & calls(one))
+        for path, one in functions()
+        if path.parent.name != "storage" and ((path, one.name) in using or recorders & calls(one))
+    }
+
+
+def test_every_function_that_sets_a_status_checks_the_move() -> None:
+    found = writers()
     assert len(found) == 8
-    assert [one for one in found if not one[2]] == []
+    assert {one for one, checks in found.items() if not checks} == DECIDED.keys()
+
+
+def test_what_is_only_recorded_was_checked_when_it_was_decided() -> None:
+    checking = {(path.name, one.name) for path, one in functions() if "states.check" in calls(one)}
+    assert set(DECIDED.values()) <= checking
 
 
 @pytest.mark.parametrize("lease", [True, False])
