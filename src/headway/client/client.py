@@ -113,7 +113,7 @@ class Client:
                 yield item
 
     def close(self) -> None:
-        """Let go of the database or the connections."""
+        """Close the database or the connections."""
         self.transport.close()
 
     async def close_async(self) -> None:

@@ -136,11 +136,11 @@ class HttpTransport:
             raise unreachable(self.url, error) from error
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         self._wire.close()
 
     async def close_async(self) -> None:
-        """Let go of connections, also of those that async calls left open."""
+        """Close connections, also of those that async calls left open."""
         if self._async is not None:
             await self._async_client().aclose()
             self._async = None

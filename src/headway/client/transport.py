@@ -29,7 +29,7 @@ class Transport(Protocol):
         """A run's output, without blocking the event loop."""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
 
     async def close_async(self) -> None:
-        """Let go of connections, without blocking the event loop."""
+        """Close connections, without blocking the event loop."""

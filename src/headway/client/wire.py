@@ -66,7 +66,7 @@ class Wire:
             connection.close()
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         while (connection := self._kept()) is not None:
             connection.close()
 

@@ -21,7 +21,7 @@ from headway.http.direct_requests import DirectRequests
 from headway.http.exchange import JSON, ClientGone, Exchange, Receive, Scope, Send
 from headway.http.large_bodies import LargeBodies
 from headway.http.open_requests import Ended, OpenRequests
-from headway.http.security import Doorkeeper
+from headway.http.security import Authenticator
 from headway.operations import dispatch, masking
 from headway.operations.bound import Bound
 from headway.protocol import bodies, pieces
@@ -59,7 +59,7 @@ class Application:
     ) -> None:
         self.scheduler = scheduler
         self.state = state
-        self._doors = Doorkeeper(scheduler, allowed_hosts)
+        self._doors = Authenticator(scheduler, allowed_hosts)
         self._open = OpenRequests(scheduler)
         self._claims = ClaimPolls(scheduler)
         self._direct = DirectRequests(scheduler, worker)

@@ -236,7 +236,7 @@ class ClaimPolls:
     def _claim_all(
         self, tx: Transaction, waiters: list[_Waiter], strangers: set[_Waiter]
     ) -> tuple[dict[_Waiter, _Answer], set[_Kind]]:
-        """What each of them gets, and for whom there is nothing left."""
+        """What each waiter gets, and the kinds of request that nothing is left for."""
         tx.expect("ready_lanes")
         refused = _refused_tokens(tx, waiters)
         lanes = [records.lane(row) for row in tx.rows("ready_lanes")]

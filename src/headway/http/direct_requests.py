@@ -142,7 +142,7 @@ class DirectRequests:
         await self._write(lambda tx: direct.release(self._scheduler, tx, reservation_id))
 
     async def _hand_on(self, reservation_id: str) -> None:
-        """To the next in line before the slot is free, so that no job comes between them."""
+        """Hand the slot to the next request before it is free, so that no job takes it."""
         if self._present == 1:
             await self._release(reservation_id)
             return

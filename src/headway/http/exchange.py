@@ -146,7 +146,7 @@ class Exchange:
         sending.result()
 
     async def _end_stream(self, sending: "asyncio.Task[None]", last: bytes) -> None:
-        """End a stream before its time; who does not read is not waited for."""
+        """Abort a stream; a client that does not read is not waited for."""
         await asyncio.wait({sending})
         try:
             async with asyncio.timeout(END_WITHIN_S):

@@ -85,7 +85,7 @@ class Relay:
             await self.close()
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         await self._stack.aclose()
 
 

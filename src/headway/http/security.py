@@ -1,4 +1,4 @@
-"""Who is asking, and through which door."""
+"""Authentication: the Host header, tokens, and logins to the dashboard."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ LOG_EVERY_S = 10.0
 log = logging.getLogger("headway.http")
 
 
-class Doorkeeper:
+class Authenticator:
     """Checks the Host header and the token of every request."""
 
     def __init__(self, scheduler: Scheduler, allowed_hosts: tuple[str, ...]) -> None:
@@ -78,7 +78,7 @@ class Doorkeeper:
         self._changes += 1
 
     def _log_reason(self, error: errors.Unavailable) -> None:
-        """Who is not known yet is not told what the database said, which may name its host."""
+        """An unauthenticated caller gets no database error, which may name its host."""
         now = time.monotonic()
         if now >= self._log_again_at:
             self._log_again_at = now + LOG_EVERY_S

@@ -29,7 +29,7 @@ MANNERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Call(Generic[Body, Query]):
-    """What is asked, by whom."""
+    """A call: the request and its caller."""
 
     scheduler: Scheduler
     principal: Principal

@@ -97,11 +97,11 @@ class LocalTransport:
             yield b""
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.scheduler.store.close()
 
     async def close_async(self) -> None:
-        """Let go of the database, without blocking the event loop."""
+        """Close the database, without blocking the event loop."""
         import asyncio
 
         await asyncio.to_thread(self.close)

@@ -1,4 +1,4 @@
-"""Operations on the queue: look at it, move, pause, approve, retry."""
+"""Operations on the queue: list, move, pause, approve, retry."""
 
 from headway.domain import errors
 from headway.domain.answers import QueueStatus, RewindReport

@@ -8,7 +8,7 @@ from headway.protocol.operation import Page, Paging, operation
 
 
 class ReservationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who wants the next slot."""
+    """The holder of the next slot."""
 
     reserved_by: str
 

@@ -42,7 +42,7 @@ class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ClaimBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who asks for jobs, of what kind, and how long to wait for one."""
+    """A claim: the worker, the kinds of jobs, and how long to wait for one."""
 
     worker_id: str
     queues: tuple[str, ...] | None = None

@@ -21,7 +21,7 @@ LONGEST_S = 60.0
 
 
 READY = "ready"
-"""The reason of those whom nothing keeps from starting but a free slot."""
+"""The reason of jobs that only wait for a free slot."""
 
 ReasonOf = Callable[[Lane], str | None]
 

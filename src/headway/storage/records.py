@@ -14,7 +14,7 @@ from headway.storage.transaction import Row
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True, dict=True):
-    """The first columns of `jobs`: what a claim looks at. Times are in milliseconds."""
+    """The first columns of `jobs`: what a claim reads. Times are in milliseconds."""
 
     number: int
     job_id: str
@@ -57,7 +57,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True, dict=True
 
     @property
     def order(self) -> tuple[int, int, int]:
-        """Where the job stands in the queue: smaller goes first."""
+        """The sort key in the queue: smaller goes first."""
         return (-self.priority, self.position, self.number)
 
 
@@ -119,7 +119,7 @@ def lane(row: Row) -> Lane:
 
 @lru_cache(maxsize=10_000)
 def _lane(queue: str, job_type: str, cost_units: int, requires: str, limits: str) -> Lane:
-    """A lane never changes, and each claim looks at all that have jobs."""
+    """A lane never changes, and each claim reads all that have jobs."""
     return Lane(
         queue=queue,
         job_type=job_type,
@@ -130,7 +130,7 @@ def _lane(queue: str, job_type: str, cost_units: int, requires: str, limits: str
 
 
 def order(row: Row) -> tuple[int, int, int]:
-    """Where the job of a row stands in the queue: smaller goes first."""
+    """The sort key of a row in the queue: smaller goes first."""
     return (-row["priority"], row["position"], row["number"])
 
 

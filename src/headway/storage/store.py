@@ -120,7 +120,7 @@ class Store:
         item: Item,
         manner: Manner = Manner.ALONE,
     ) -> "Future[T]":
-        """Like `write_later`, sharing the statements with all who ask for the same just now."""
+        """Like `write_later`, sharing the statements of concurrent callers of the same."""
         self._refuse_after_fork()
         return self._writer(manner).submit(Piece(together, item), manner)
 
@@ -154,7 +154,7 @@ class Store:
                 return work(transaction)
 
     def close(self) -> None:
-        """Write what is waiting and let go of the database; in a fork, nothing is ours to close."""
+        """Write what is waiting and close the database; in a fork, nothing is ours to close."""
         if os.getpid() != self._process:
             return
         self._apart.close()

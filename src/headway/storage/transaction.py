@@ -30,7 +30,7 @@ TOKENS = "tokens"
 
 
 class Manner(enum.Enum):
-    """Beside whom work is done."""
+    """Whether a transaction writes alone or beside others."""
 
     ALONE = enum.auto()
     """No other transaction writes meanwhile."""
@@ -53,7 +53,7 @@ class Connection(Protocol):
     """Whether work that collides with that of others is done again."""
 
     def alone(self) -> None:
-        """Go on as the only one who writes."""
+        """Go on as the only writer."""
 
     def all(self, name: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a named query."""
@@ -81,7 +81,7 @@ class Borrowed(Connection, Protocol):
     """A borrowed connection, whose owner commits."""
 
     def tell(self, topics: set[str]) -> None:
-        """Wake those who wait for these topics at the commit, where the database can."""
+        """Wake listeners of these topics at the commit, where the database can."""
 
 
 class Transaction:

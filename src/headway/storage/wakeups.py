@@ -40,5 +40,5 @@ class Wakeups:
             for listener in self._listeners.get(topic, ()):
                 try:
                     listener()
-                except Exception:  # one that fails stops neither the others nor who tells them
+                except Exception:  # one that fails stops neither the others nor the caller
                     log.exception("a wake-up was not heard")

@@ -34,7 +34,7 @@ class Session(Protocol):
     """A dialect's connection for writing."""
 
     def begin(self, *, beside: bool = False) -> None:
-        """Start a transaction as the only writer, or beside others; waits for whom it must."""
+        """Start a transaction as the only writer, or beside others; wait for conflicting ones."""
 
     def transaction(self) -> Transaction:
         """The handle for one piece of work in the running transaction."""
@@ -49,7 +49,7 @@ class Session(Protocol):
         """Throw away this piece of work alone."""
 
     def commit(self, wakes: set[str]) -> None:
-        """Make it durable and tell other processes."""
+        """Commit and notify other processes."""
 
     def rollback(self) -> None:
         """Throw away everything since begin; never raises."""
@@ -246,7 +246,7 @@ class Writer:
         return answer
 
     def _recover(self, batch: list[Waiting], error: Exception, tries: int, *, alone: bool) -> None:
-        """Nothing of this transaction is left: try again, or tell why not."""
+        """The transaction was rolled back: try again, or return why not."""
         self._session.rollback()
         lost = self._session.is_lost(error)
         again = isinstance(error, MustBeAlone) or self._session.must_repeat(error)

@@ -1,4 +1,4 @@
-"""Admit: look at the gates of jobs, record where they stand, and let lock waiters try."""
+"""Admit: check the gates of jobs, record their status, and let lock waiters try."""
 
 from collections.abc import Collection, Iterable
 
@@ -20,7 +20,7 @@ def admit(
     freed: Collection[str] = (),
     tried: Collection[int] = (),
 ) -> list[Blocked]:
-    """Look at the gates of these jobs and of the next for these locks; return who can never start.
+    """Check the gates of these jobs and of the next for these locks; return those never to start.
 
     `tried` are jobs that have tried for the locks in an earlier transaction.
     """

@@ -1,4 +1,4 @@
-"""What the gates look at, gathered for many jobs at once."""
+"""The facts of the gates, gathered for many jobs at once."""
 
 import contextlib
 from collections.abc import Collection, Iterable, Sequence
@@ -62,7 +62,7 @@ class Facts:
         return found
 
     def needs(self, record: JobRecord) -> list[Need]:
-        """The needed artifacts in order, with who makes them."""
+        """The needed artifacts in order, with their producers."""
         return [
             Need(
                 artifact=name,
@@ -187,7 +187,7 @@ def gather(
     *,
     whole_lines: bool = False,
 ) -> Facts:
-    """The facts about some jobs; to name all that stand ahead takes the whole lines for locks."""
+    """The facts about some jobs; to name all jobs ahead takes the whole queues for locks."""
     facts = Facts(scheduler, tx, whole_lines=whole_lines)
     facts.load(waiting)
     return facts

@@ -1,4 +1,4 @@
-"""What the locks gate looks at: who holds locks, and who stands in their lines."""
+"""The facts of the locks gate: the holders of locks, and the queues for them."""
 
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
@@ -13,14 +13,14 @@ from headway.storage.records import Head
 from headway.storage.transaction import Transaction
 
 MOST_IN_LINE = 200
-"""So many jobs of a lane in the line for a lock are checked to find one that waits."""
+"""How many jobs of a lane in the queue for a lock are checked to find one that waits."""
 
 MOST_NAMED = 1000
 """So many jobs that want a lock alone are named."""
 
 
 class _Exclusive(NamedTuple):
-    """A job in the line for a lock that wants it alone, and all the locks it wants."""
+    """A job in the queue for a lock that wants it exclusively, and all the locks it wants."""
 
     order: tuple[int, int, int]
     holder: Holder
@@ -35,7 +35,7 @@ class _Exclusive(NamedTuple):
 
 
 class LockFacts:
-    """Holders and lines of some locks; to name all that stand ahead takes the whole lines."""
+    """Holders and queues of some locks; to name all jobs ahead takes the whole queues."""
 
     def __init__(self, tx: Transaction, *, whole_lines: bool) -> None:
         self._tx = tx
@@ -53,11 +53,11 @@ class LockFacts:
             shared = self._load_lines(shared)
 
     def holders(self, record: Head) -> list[Holder]:
-        """Who holds the locks that the job wants."""
+        """The holders of the locks that the job wants."""
         return [one for lock in record.terms.locks for one in self._holders.get(lock.key, ())]
 
     def ahead(self, record: Head) -> list[Holder]:
-        """Those that wait to hold one of the job's locks alone and stand before it in the queue."""
+        """Jobs ahead that wait for one of the job's locks exclusively."""
         return [
             one.holder
             for lock in record.terms.locks
@@ -77,7 +77,7 @@ class LockFacts:
         return {one.number for one in before if one.standing is Standing.READY}
 
     def _waits(self, one: _Exclusive) -> bool:
-        """Whether a held lock keeps a job waiting, or one that waits itself and stands ahead.
+        """Whether a held lock blocks a job, or a waiting job ahead of it does.
 
         A claimed job waits for its other locks only once it was denied its lease for them.
         """
@@ -124,7 +124,7 @@ class LockFacts:
             self._holders.setdefault(row["key"], []).append(holder)
 
     def _load_lines(self, keys: Collection[str]) -> set[str]:
-        """Read who wants these locks alone; returns the locks that those share with others.
+        """Read the exclusive waiters of these locks; return the locks that they want shared.
 
         One that is paused blocks no other.
         """

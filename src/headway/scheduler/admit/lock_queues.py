@@ -37,7 +37,7 @@ def keys_of(jobs: Iterable[JobRecord]) -> set[str]:
 
 
 def stand(tx: Transaction, ready: Collection[JobRecord], waiting: Collection[JobRecord]) -> None:
-    """These jobs stand in the lines for their locks, at their places in the queue."""
+    """Add these jobs to the queues for their locks, in the order of the queue."""
     tx.many(
         "stand_in_line",
         [
@@ -70,7 +70,7 @@ def leave(tx: Transaction, numbers: Collection[int]) -> None:
 
 
 def next_in_line(tx: Transaction, keys: Collection[str], tried: Collection[int]) -> set[int]:
-    """Who may try for these locks now, leaving out those who have tried."""
+    """The jobs that may try for these locks now, without those that have tried."""
     found: set[int] = set()
     for line in tx.rows("open_lines", keys=records.listed(keys)) if keys else ():
         first = _heads(tx, line, Standing.WAITS, tried)
@@ -94,7 +94,7 @@ def ready_ahead(tx: Transaction, record: JobRecord) -> list[tuple[str, Mode, int
 
 
 class _Rest(msgspec.Struct):
-    """Locks whose lines are still to be tried, and who in them has tried."""
+    """Locks whose queues are still to be tried, and the jobs that have tried."""
 
     keys: set[str]
     tried: set[int]
@@ -105,7 +105,7 @@ REST = "lock lines to go on with"
 
 
 def put_off(tx: Transaction, keys: set[str], tried: set[int], *, first: bool) -> None:
-    """So many have tried for these locks that the others of their lines must do so later."""
+    """Too many have tried for these locks: the rest of their queues try later."""
     rests = _rests(tx)
     if first:
         rests.insert(0, _Rest(keys, tried))
@@ -118,12 +118,12 @@ def put_off(tx: Transaction, keys: set[str], tried: set[int], *, first: bool) ->
 
 
 def is_put_off(tx: Transaction) -> bool:
-    """Whether there are lines to go on with."""
+    """Whether there are queues left to try."""
     return bool(_rests(tx))
 
 
 def take_up(tx: Transaction) -> tuple[set[str], set[int]]:
-    """The locks to go on with now, and who has tried for them."""
+    """The locks to try now, and the jobs that have tried for them."""
     rests = _rests(tx)
     if not rests:
         return set(), set()

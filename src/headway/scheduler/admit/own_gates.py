@@ -1,4 +1,4 @@
-"""The gates of a job itself, each with the facts that it looks at."""
+"""The gates of a job itself, each with the facts that it needs."""
 
 from collections.abc import Callable, Mapping
 

@@ -29,7 +29,7 @@ class Blocked(msgspec.Struct, frozen=True):
 
 
 class Looked(msgspec.Struct, frozen=True):
-    """Jobs that can never start, those that wait for locks, and locks with fewer who wait.
+    """Jobs that can never start, those that wait for locks, and locks that lost a waiter.
 
     `unseen` are ready jobs that were found to wait for locks, and must be recorded as waiting.
     `unmarked` are jobs that a full limit kept waiting until another gate closed.
@@ -152,7 +152,7 @@ def _watch(
     standing: Sequence[tuple[JobRecord, Closed | None]],
     facts: Facts,
 ) -> None:
-    """Files and branches cannot notify: remember what must be looked at, and for whom."""
+    """Files and branches cannot notify: record what must be probed, and for which jobs."""
     gated = [record.number for record in waiting if record.gated]
     if not gated:
         return

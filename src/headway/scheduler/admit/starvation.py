@@ -1,4 +1,4 @@
-"""Starvation: jobs that a full limit has kept waiting for too long keep back what comes free.
+"""Starvation: what is released of a limit is reserved for jobs that waited too long for it.
 
 A job starves once a limit has kept it waiting for longer than `starvation_s`. While every other
 gate of it is open, it keeps back what it lacks of its limits, and once it has room all it uses,
@@ -151,7 +151,7 @@ class _Able:
 
 
 class Rooms:
-    """Each limit as a job sees it: without what jobs keep back that starve for longer."""
+    """Each limit as a job sees it: without what is reserved for jobs starved for longer."""
 
     def __init__(self, scheduler: Scheduler, tx: Transaction, *, with_users: bool = False) -> None:
         self._rooms = limits.rooms(tx, scheduler.concurrency, with_users=with_users)
@@ -167,7 +167,7 @@ class Rooms:
 
 
 def reserve(rooms: dict[str, Room], one: Starved, uses: Mapping[str, int]) -> Mapping[str, int]:
-    """Take from the rooms what a starved job keeps back, and return it."""
+    """Reserve what a starved job needs of the limits, and return it."""
     kept = limits_gate.kept_for(uses, rooms)
     for name, amount in kept.items():
         rooms[name] = rooms[name].keep_for(one.keeper(amount))

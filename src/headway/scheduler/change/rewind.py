@@ -258,7 +258,7 @@ def _admit(
     found: RetrySet,
     ready: Sequence[JobRecord],
 ) -> None:
-    """Look at the gates at once, also of those who stood behind the set for a lock."""
+    """Check the gates at once, also of jobs behind the set in a queue for a lock."""
     numbers = [record.number for record in ready]
     freed = lock_queues.keys_of(found.everyone)
     consequences.admit_or_end(scheduler, tx, numbers, freed=freed)

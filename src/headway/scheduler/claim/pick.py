@@ -39,7 +39,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks for jobs, how many, and whether they are to start at once."""
+    """A claim: the worker, how many jobs, and whether they start at once."""
 
     worker_id: str
     abilities: Abilities
@@ -112,7 +112,7 @@ class Picker:
         return self.picked
 
     def _reserve_for_starved(self) -> None:
-        """Starved jobs keep back what they need, the longest first, wherever they stand.
+        """Reserve what starved jobs need, the longest first, wherever they are in the queue.
 
         Behind one that has no room, those of its lane have none and keep back nothing new.
         """
@@ -184,7 +184,7 @@ class Picker:
         return not self._fits(NO_JOB, self._uses_in(lane_id, lane))
 
     def _kept(self, name: str, number: int) -> int:
-        """What jobs keep back of a limit that starve for longer than this one."""
+        """What is reserved of a limit for jobs starved for longer than this one."""
         kept = 0
         for keeper, amounts in self._keeps.items():
             if keeper == number:

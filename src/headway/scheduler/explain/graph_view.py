@@ -1,4 +1,4 @@
-"""The graph of jobs: who comes after whom, and who needs what from whom."""
+"""The graph of jobs: dependencies on jobs and on artifacts."""
 
 import contextlib
 import shlex
@@ -110,7 +110,7 @@ def _after(tx: Transaction, found: Sequence[JobRecord]) -> list[tuple[JobRecord,
 
 
 def _producers(tx: Transaction, found: Sequence[JobRecord]) -> list[tuple[str, ChainEnd]]:
-    """Who makes what these jobs need: of each chain its last link."""
+    """The producers of what these jobs need: of each chain its last link."""
     names = {name for record in found for name in record.terms.needs}
     if not names:
         return []

@@ -321,6 +321,6 @@ def _jobs_it_waits_for(
 
 
 def _ahead(tx: Transaction, record: JobRecord) -> int:
-    """How many waiting jobs stand before this one in the queue, counted up to a bound."""
+    """How many waiting jobs are ahead of this one, counted up to a bound."""
     place = places_in_queue(tx, [record.number]).get(record.number)
     return FURTHEST_PLACE if place is None else place - 1

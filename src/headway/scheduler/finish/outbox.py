@@ -1,4 +1,4 @@
-"""Who is to be told about jobs that ended: written with the end itself, delivered later."""
+"""Webhook messages about ended jobs: written with the end itself, delivered later."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -60,7 +60,7 @@ def messages(
 
 
 def _payloads(one: Ended, now: datetime) -> Iterator[Payload]:
-    """A cancelled run is told as a run and as a cancelled job."""
+    """A cancelled run is announced as a run and as a cancelled job."""
     if one.run_status is not None:
         yield _payload(one, now, webhooks.RUN_EVENTS[one.run_status], one.run_status)
     if one.status is states.CANCELLED:

@@ -1,4 +1,4 @@
-"""Tokens: made, listed, revoked, and who shows one."""
+"""Tokens: made, listed, revoked, and looked up."""
 
 import secrets
 from datetime import timedelta
@@ -58,7 +58,7 @@ def revoke(tx: Transaction, token_id: str) -> Token:
 
 
 def principal_of(tx: Transaction, token: str) -> Principal | None:
-    """Who shows this token, if it is one of ours and still good."""
+    """The holder of this token, if it is known and in force."""
     found = tokens.by_digest(tx, digest(token))
     if found is None:
         return None

@@ -65,7 +65,7 @@ def register(
 
 
 def remove(tx: Transaction, webhook_id: str) -> Webhook:
-    """An endpoint is told nothing more."""
+    """Remove an endpoint: nothing more is sent to it."""
     webhook = kept.find(tx, webhook_id)
     if webhook is None:
         raise errors.NotFound("webhook", webhook_id)

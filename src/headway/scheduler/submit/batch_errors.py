@@ -1,4 +1,4 @@
-"""Whose turn it is: an error is told which job of a batch it is about."""
+"""Errors of a batch: each names the job of the batch that it is about."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType

@@ -241,6 +241,6 @@ def _unneeded(
 
 
 def _check_repository(scheduler: Scheduler, request: JobRequest) -> None:
-    """Who is pinned to a commit needs a repository that can have it."""
+    """A job pinned to a commit needs a repository that can have it."""
     if request.pinned_head is not None and not scheduler.workspace.is_repository():
         raise errors.InvalidRequest("pinned_head", "the workspace is not a git repository")

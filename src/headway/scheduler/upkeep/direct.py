@@ -1,4 +1,4 @@
-"""The next slot: who holds it, until when, and the record of what was asked directly."""
+"""Reservations of the next slot, and the records of direct requests."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -30,7 +30,7 @@ def _may_have_come(scheduler: Scheduler, what: str) -> bool:
 
 
 def _admit(scheduler: Scheduler, tx: Transaction, whats: list[str]) -> bool:
-    """Let some of those who wait try; whether others may have more luck."""
+    """Let some waiting jobs try; return whether others may succeed."""
     tried = due.watchers(tx, whats, BATCH)
     consequences.admit_or_end(scheduler, tx, tried)
     left = due.watchers(tx, whats, BATCH)

@@ -166,7 +166,7 @@ def _admit_due(scheduler: Scheduler, tx: Transaction) -> int:
 
 
 def _try_on(scheduler: Scheduler, tx: Transaction) -> int:
-    """The lines for some locks were too long for one transaction: the next of them try."""
+    """Queues for locks that were too long for one transaction: the next jobs try."""
     keys, tried = lock_queues.take_up(tx)
     if keys:
         consequences.admit_or_end(scheduler, tx, freed=keys, tried=tried)

@@ -1,4 +1,4 @@
-"""One clock for all who share a database."""
+"""One clock for all processes on a database."""
 
 from datetime import UTC, datetime, timedelta
 

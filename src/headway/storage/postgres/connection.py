@@ -45,7 +45,7 @@ TURN = b"SELECT pg_advisory_xact_lock(4929)"
 """A transaction that writes alone holds this lock until it ends."""
 
 BESIDE = b"SELECT pg_advisory_xact_lock_shared(4929)"
-"""Those who write beside each other share it."""
+"""Concurrent writers share it."""
 
 CHANNEL = "headway"
 SHORTEST_PAUSE_S = 0.02
@@ -123,7 +123,7 @@ class PostgresConnection:
         self._plain = raw.cursor(row_factory=tuple_row)
 
     def alone(self) -> None:
-        """Refused beside others: two who waited for each other to end would hang."""
+        """Refused among concurrent writers: two that wait for each other would deadlock."""
         if self.beside:
             raise MustBeAlone
 

@@ -38,7 +38,7 @@ log = logging.getLogger("headway.storage")
 
 
 class Messenger:
-    """A thread that tells and hears, and connects again whatever went wrong."""
+    """A thread that notifies and listens, and reconnects after any error."""
 
     def __init__(self, url: str, own_name: str, tell: Callable[[set[str]], None]) -> None:
         self._url = url
@@ -57,7 +57,7 @@ class Messenger:
         atexit.register(self.stop)  # a program that submits and ends need not close anything
 
     def send(self, topics: set[str]) -> None:
-        """Wake those in other processes who wait for these topics, in a moment."""
+        """Wake listeners of these topics in other processes, shortly."""
         with self._door:
             if self._stopped.is_set():
                 return

@@ -142,7 +142,7 @@ class PostgresSession:
             self._raw.execute(b"ROLLBACK TO work; RELEASE work")
 
     def commit(self, wakes: set[str]) -> None:
-        """Make it durable and tell other processes."""
+        """Commit and notify other processes."""
         self._commits += 1
         wrote = self._connection.wrote
         if wrote:
@@ -194,7 +194,7 @@ class PostgresSession:
         return isinstance(error, LOST)
 
     def reopen(self) -> None:
-        """Let go of the connection; the next `begin` makes a new one."""
+        """Close the connection; the next `begin` opens a new one."""
         self._raw.close()
 
     def close(self) -> None:

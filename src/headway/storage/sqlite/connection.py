@@ -188,7 +188,7 @@ class SqliteSession:
         self._raw.execute("RELEASE work")
 
     def commit(self, wakes: set[str]) -> None:
-        """Make it durable and tell other processes.
+        """Commit and notify other processes.
 
         The files may be removed at any moment, so the second check is what allows an answer.
         """

@@ -49,7 +49,7 @@ class SqliteDatabase:
 
     @cached_property
     def _datagrams(self) -> Datagrams:
-        """The socket, which is made for who writes or listens: to look leaves nothing behind."""
+        """The socket, made for writers and listeners only: a reader leaves no file behind."""
         return Datagrams(self.path)
 
     def migrate(self, to: int | None = None) -> list[str]:
@@ -92,7 +92,7 @@ class SqliteDatabase:
         file_systems.refuse_network(self.path.parent)
 
     def doubts(self) -> list[str]:
-        """None: each connection here is told to wait for the disk."""
+        """None: each connection here waits for the disk."""
         return []
 
     def session(self) -> SqliteSession:
