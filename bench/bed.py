@@ -7,14 +7,14 @@ from pathlib import Path
 
 import headway
 from bench import postgres
-from headway import collector, wiring, worker_wiring
+from headway import collector, local_wiring, worker_wiring
 from headway.client.client import Client
 from headway.operations.local import LocalTransport as ClientTransport
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep.timekeeper import Timekeeper
 from headway.settings import Settings
+from headway.worker.local import LocalTransport
 from headway.worker.loop import Worker
-from headway.worker.transport import LocalTransport
 
 app = headway.App()
 
@@ -43,8 +43,8 @@ def bed(
         return
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as folder:
         settings = Settings(data=str(Path(folder) / "data"), db=db, workspace=folder)
-        store = wiring.open_store(settings)
-        scheduler = wiring.build_scheduler(settings, store, app)
+        store = local_wiring.open_store(settings)
+        scheduler = local_wiring.build_scheduler(settings, store, app)
         if capacity is not None:
             store.write(lambda tx: tx.do("put_limit", name="capacity", size=capacity, rate=None))
         app.client = Client(ClientTransport(scheduler))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.bed import app, bed
 from bench.drain import BATCH, fill
-from headway import wiring, worker_wiring
+from headway import local_wiring, worker_wiring
 from headway.domain.workers import Abilities
 from headway.scheduler.claim import dispatch
 from headway.scheduler.claim.dispatch import ClaimRequest
@@ -58,11 +58,11 @@ def _claim(scheduler: Scheduler, count: int) -> None:
 def main(data: str, db: str) -> None:
     """One pass, as a server does it at its start."""
     settings = Settings(data=data, db=db or None, workspace=data)
-    store = wiring.open_store(settings)
-    scheduler = wiring.build_scheduler(settings, store, app)
+    store = local_wiring.open_store(settings)
+    scheduler = local_wiring.build_scheduler(settings, store, app)
     began = time.perf_counter()
     report = recovery.recover(
-        scheduler, worker_wiring.is_alive, lambda runs: worker_wiring.end_orphans(Path(data), runs)
+        scheduler, local_wiring.is_alive, lambda runs: worker_wiring.end_orphans(Path(data), runs)
     )
     seconds = time.perf_counter() - began
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000

@@ -91,8 +91,8 @@ SERVE = (
     "serve.serve(settings.load(json.loads(sys.argv[1])), json=True)"
 )
 WORK = (
-    "import sys, json; from headway import settings; from headway.cli import serve; "
-    "serve.work(settings.load(json.loads(sys.argv[1])))"
+    "import sys, json; from headway import settings; from headway.cli import work; "
+    "work.work(settings.load(json.loads(sys.argv[1])))"
 )
 
 Value = TypeVar("Value")

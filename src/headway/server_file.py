@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from headway.storage import private_files
+from headway.files import private_files
 from headway.worker import process_groups
 
 NAME = "server.json"

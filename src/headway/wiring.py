@@ -1,63 +1,25 @@
-"""The composition root: settings become a store, a scheduler, a client.
+"""The composition root: settings become a client, of a server or of the database itself.
 
-Only entry points import it. What a worker needs beside is in `worker_wiring`, because most commands
-start no worker and need not wait for its imports.
+Only entry points import it. What works on the database is in `local_wiring` and what a worker needs
+in `worker_wiring`: most commands need neither, and need not wait for their imports.
 """
 
 import importlib
 import ipaddress
-import logging
 import os
-import sqlite3
 import sys
-import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from headway import admin_token
 from headway.client.client import Client
-from headway.clock import SystemClock
-from headway.domain import artifacts, errors
-from headway.domain.jobs import Job
-from headway.domain.requests.job_requests import BatchJobRequest
-from headway.domain.values import moments
-from headway.operations.local import LocalTransport
-from headway.scheduler.scheduler import Rules, Scheduler
-from headway.scheduler.submit import submit
+from headway.domain import errors
+from headway.files import private_files, token_file
 from headway.server_file import ServerFile
 from headway.settings import Settings
-from headway.storage import data_id, private_files
-from headway.storage.log_parts import OutputBound
-from headway.storage.store import Clock, Database, Store
-from headway.storage.transaction import Borrowed, Transaction
-from headway.worker import process_groups
-from headway.workspace import Workspace, plugins
 
 if TYPE_CHECKING:
     from headway.client.app import App
-
-log = logging.getLogger(__name__)
-
-
-def open_database(url: str, clock: Clock, *, durable: bool = True) -> Database:
-    """The database behind a URL."""
-    scheme, _, rest = url.partition("://")
-    if scheme == "sqlite" and rest.startswith("/"):
-        from headway.storage.sqlite.database import SqliteDatabase
-
-        return SqliteDatabase(Path(rest[1:]), clock, durable=durable)
-    if scheme in ("postgresql", "postgres"):
-        try:
-            from headway.storage.postgres.clock import SharedClock
-            from headway.storage.postgres.database import PostgresDatabase
-        except ImportError as error:
-            raise errors.Unavailable(
-                f"PostgreSQL needs: pip install 'headway[postgres]' ({error})"
-            ) from None
-        return PostgresDatabase(url, SharedClock(clock))
-    # What was given is not repeated: it may hold a password.
-    raise errors.InvalidRequest("db", "is neither sqlite:///FILE nor postgresql://…")
 
 
 def missing_file(url: str) -> Path | None:
@@ -65,19 +27,6 @@ def missing_file(url: str) -> Path | None:
     scheme, _, rest = url.partition("://")
     file = Path(rest[1:])
     return file if scheme == "sqlite" and not file.exists() else None
-
-
-def open_store(settings: Settings, clock: Clock | None = None, *, migrates: bool = False) -> Store:
-    """The store. An older schema is refused, unless the caller migrates; a new one is made."""
-    prepare_data(settings)
-    database = open_database(settings.database_url, clock or SystemClock())
-    database.check()
-    pending = database.pending_migrations()
-    if pending and not migrates and not database.is_new():
-        raise errors.OutdatedSchema(pending)
-    if pending:
-        database.migrate()
-    return Store(database)
 
 
 def prepare_data(settings: Settings) -> None:
@@ -94,11 +43,11 @@ def load_app(reference: str | None) -> "App | None":
     """The app named `module:name`, found in the current folder."""
     if reference is None:
         return None
-    found = _named(reference, "app", "app")
+    found = named(reference, "app", "app")
     return _checked_app(found, reference)
 
 
-def _named(reference: str, setting: str, usual: str | None = None) -> Any:
+def named(reference: str, setting: str, usual: str | None = None) -> Any:
     """What `module:name` stands for, found in the current folder."""
     module_name, _, name = reference.partition(":")
     name = name or usual or ""
@@ -127,56 +76,14 @@ def _checked_app(found: Any, reference: str) -> "App":
     return found
 
 
-def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) -> Scheduler:
-    """A scheduler on a store, with the app's handlers and the user's plug-ins."""
-    found = plugins.load()
-    for kind, problem in found.problems.items():
-        log.warning("artifact kind %r: %s", kind, problem)
-    chosen: dict[str, Any] = {}
-    if reference := settings.concurrency_policy:
-        chosen["concurrency"] = _plug_in(reference, "concurrency_policy", "uses")
-    if reference := settings.group_failure_policy:
-        chosen["group_failure"] = _plug_in(reference, "group_failure_policy", "on_member_failed")
-    return Scheduler(
-        store=store,
-        clock=store.database.clock,
-        workspace=Workspace(Path(settings.workspace).resolve(), found.checks),
-        data=settings.data_dir.resolve(),
-        data_id=data_id.read(settings.data_dir),
-        rules=Rules(
-            lease_ttl_s=settings.lease_ttl_s,
-            claim_ttl_s=settings.claim_ttl_s,
-            starvation_s=settings.starvation_s,
-            probe_every_s=settings.probe_every_s,
-            largest_params=settings.largest_body,
-            largest_result=settings.largest_body,
-            largest_batch=settings.largest_batch,
-            allow_commands=settings.allow_commands,
-            webhook_targets=settings.webhook_targets,
-            secret_params=settings.secret_params,
-        ),
-        output=OutputBound(settings.largest_output, settings.disk_reserve),
-        handlers=app.handlers if app else {},
-        defaults=app.defaults if app else {},
-        kinds=artifacts.kinds(found.checks, broken=found.problems),
-        is_process_alive=process_groups.is_worker_alive,
-        **chosen,
-    )
-
-
-def _plug_in(reference: str, setting: str, method: str) -> Any:
-    """An object named `module:name` that has this method; a class is called to make one."""
-    found = _named(reference, setting)
-    made = found() if isinstance(found, type) else found
-    if not callable(getattr(made, method, None)):
-        raise errors.InvalidRequest(setting, f"{reference} has no method {method!r}")
-    return made
-
-
 def connect(settings: Settings, app: "App | None" = None) -> Client:
     """A client: to the server that is configured or found, otherwise straight to the database."""
     url = server_url(settings)
-    return _client_of(url, settings) if url else local_client(settings, app)
+    if url:
+        return _client_of(url, settings)
+    from headway import local_wiring  # only callers without a server wait for the scheduler
+
+    return local_wiring.local_client(settings, app)
 
 
 def server_url(settings: Settings) -> str | None:
@@ -207,7 +114,7 @@ def token_for(url: str, settings: Settings) -> str | None:
         return settings.token or None
     running = ServerFile(settings.data_dir).running()
     is_ours = is_loopback(urlsplit(url).hostname or "") or (running and running.url == url)
-    return admin_token.read(settings.data_dir) if is_ours else None
+    return token_file.read(settings.data_dir) if is_ours else None
 
 
 def is_loopback(host: str) -> bool:
@@ -216,54 +123,3 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def local_client(settings: Settings, app: "App | None" = None) -> Client:
-    """A client that works straight on the database."""
-    return Client(LocalTransport(build_scheduler(settings, open_store(settings), app)))
-
-
-def scheduler_of(client: Client) -> Scheduler:
-    """The scheduler behind a client that works straight on the database."""
-    transport = client.transport
-    assert isinstance(transport, LocalTransport)
-    return transport.scheduler
-
-
-def submit_on(app: "App", connection: Any, request: BatchJobRequest) -> Job:
-    """Submit in the transaction of a connection the caller owns."""
-    scheduler = _detached(app)
-    borrowed = _borrow(connection)
-    tx = Transaction(borrowed, moments.cut(scheduler.clock.now()))
-    job = submit.submit_in(scheduler, tx, request)
-    tx.write_notes()
-    borrowed.tell(tx.wakes)
-    return job
-
-
-def _borrow(connection: Any) -> Borrowed:
-    if isinstance(connection, sqlite3.Connection):
-        from headway.storage.sqlite.connection import SqliteConnection
-
-        return SqliteConnection(connection)
-    if type(connection).__module__.startswith("psycopg"):
-        from headway.storage.postgres.connection import BorrowedConnection
-
-        return BorrowedConnection(connection)
-    raise TypeError(
-        f"submit_on takes a sqlite3 or psycopg connection, not {type(connection).__name__}"
-    )
-
-
-def _detached(app: "App") -> Scheduler:
-    """A scheduler for verbs that run in a caller's transaction."""
-    transport = app.client.transport
-    if isinstance(transport, LocalTransport):
-        return transport.scheduler
-    if app not in _DETACHED:
-        _DETACHED[app] = build_scheduler(app.settings, open_store(app.settings), app)
-    return _DETACHED[app]
-
-
-_DETACHED: "weakref.WeakKeyDictionary[App, Scheduler]" = weakref.WeakKeyDictionary()
-"""Schedulers of apps that talk to a server over HTTP, opened when they first need the database."""

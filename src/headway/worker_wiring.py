@@ -10,11 +10,10 @@ from headway.clock import SystemClock
 from headway.domain.handlers import Handler
 from headway.domain.values import ids
 from headway.domain.workers import Abilities, DataHome, served_types
-from headway.scheduler.threads import LiveThreads
+from headway.files import data_id, log_files
+from headway.files.log_parts import OutputBound
+from headway.live_threads import LiveThreads
 from headway.settings import Settings
-from headway.storage import data_id, log_files
-from headway.storage.log_parts import OutputBound
-from headway.storage.workers import WorkerRecord
 from headway.worker import process_groups
 from headway.worker.executors.by_type import Executors
 from headway.worker.executors.children import Nursery
@@ -77,11 +76,6 @@ def registration(
 def home(data: Path, url: str | None = None) -> DataHome:
     """The data directory of a process that keeps the output of its runs there."""
     return DataHome(data_id=data_id.ensure(data), data=str(data.resolve()), url=url)
-
-
-def is_alive(worker: WorkerRecord) -> bool:
-    """Whether a worker's process is there; one on another machine is never called dead."""
-    return process_groups.is_worker_alive(worker.host, worker.pid, worker.process_started)
 
 
 def end_orphans(data: Path, run_ids: Sequence[str]) -> None:

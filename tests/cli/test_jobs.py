@@ -8,7 +8,7 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.helpers import claim, finish
 
-from headway import settings, wiring
+from headway import local_wiring, settings
 from headway.domain.runs import RunStatus
 from headway.operations.local import LocalTransport, local_principal
 
@@ -80,7 +80,7 @@ def test_a_result_is_shown_in_short_and_given_as_a_whole(cli: Cli) -> None:
     cli.call("submit", "story")
     assert "has not finished" in cli.error("jobs", "result", "1", code=3)
     long = {"text": "x" * 1000, "pages": 3}
-    with contextlib.closing(wiring.local_client(settings.load())) as client:
+    with contextlib.closing(local_wiring.local_client(settings.load())) as client:
         assert isinstance(client.transport, LocalTransport)
         scheduler = client.transport.scheduler
         finish(scheduler, claim(scheduler), result=long)
@@ -111,7 +111,7 @@ def test_after_a_rewind_what_the_job_said_before_is_history(cli: Cli) -> None:
 
 def test_a_job_that_failed_is_told_with_its_retry(cli: Cli) -> None:
     cli.call("submit", "story", "--retries", "1")
-    with contextlib.closing(wiring.local_client(settings.load())) as client:
+    with contextlib.closing(local_wiring.local_client(settings.load())) as client:
         assert isinstance(client.transport, LocalTransport)
         scheduler = client.transport.scheduler
         finish(scheduler, claim(scheduler), RunStatus.FAILED, error="no ink\n\nTraceback:\n  raise")

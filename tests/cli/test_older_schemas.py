@@ -7,7 +7,7 @@ import pytest
 from tests.cli.conftest import WAIT_S, Cli
 
 import headway
-from headway import wiring
+from headway import local_wiring
 from headway.clock import SystemClock
 from headway.domain import errors
 from headway.storage.store import Database
@@ -30,7 +30,7 @@ def older(
     file = f"sqlite:///{cli.folder / 'older.db'}"
     url = file if request.param == "sqlite" else fresh_database()
     monkeypatch.setenv("HEADWAY_DB", url)
-    database = wiring.open_database(url, SystemClock())
+    database = local_wiring.open_database(url, SystemClock())
     database.migrate(to=1)
     assert database.pending_migrations()
     return database
@@ -77,8 +77,8 @@ def test_the_sdk_does_not_migrate(older: Database) -> None:
 
 
 def test_a_backup_can_be_made_before(cli: Cli) -> None:
-    older = wiring.open_database("sqlite:///.headway/headway.db", SystemClock())
+    older = local_wiring.open_database("sqlite:///.headway/headway.db", SystemClock())
     older.migrate(to=1)
     cli.call("backup", "saved.db")
-    saved = wiring.open_database("sqlite:///saved.db", SystemClock())
+    saved = local_wiring.open_database("sqlite:///saved.db", SystemClock())
     assert saved.pending_migrations() == older.pending_migrations() != []

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.helpers import claim
 
-from headway import settings, wiring
+from headway import local_wiring, settings
 from headway.domain import graph_text
 from headway.domain.answers import Graph, Node
 from headway.operations.local import LocalTransport
@@ -56,7 +56,7 @@ def test_a_list_without_a_server_says_what_does_not_go_on(cli: Cli) -> None:
     waiting = "no server and no worker is running; jobs start when one does: headway serve\n"
     assert cli.call("jobs", "list").stderr == waiting
     assert cli.call("jobs", "list", "--json").stderr == ""
-    with contextlib.closing(wiring.local_client(settings.load())) as client:
+    with contextlib.closing(local_wiring.local_client(settings.load())) as client:
         assert isinstance(client.transport, LocalTransport)
         claim(client.transport.scheduler)
     said = cli.call("jobs", "list")

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import headway
-from headway import settings, testing, wiring
+from headway import local_wiring, settings, testing, wiring
 from headway.domain import errors, states
 from headway.domain.jobs import RetryPolicy
+from headway.files import log_files
 from headway.protocol.work_shapes import ClaimBody, LogBody
-from headway.storage import log_files
 
 
 @pytest.fixture
@@ -269,10 +269,10 @@ def test_a_policy_that_cannot_be_used_is_named(
     monkeypatch.delitem(sys.modules, "policies", raising=False)
     chosen = settings.load({"data": str(tmp_path / "data"), setting: reference})
     with (
-        contextlib.closing(wiring.open_store(chosen)) as store,
+        contextlib.closing(local_wiring.open_store(chosen)) as store,
         pytest.raises(errors.InvalidRequest, match=f"^{setting}: .*({said})"),
     ):
-        wiring.build_scheduler(chosen, store)
+        local_wiring.build_scheduler(chosen, store)
 
 
 def test_what_waits_for_files_keeps_no_event_loop_waiting(

@@ -15,7 +15,7 @@ client = headway.connect(data="data")
 def submit(name):
     job_type, params = "note", {"name": name}
     request = headway.JobRequest(job_type=job_type, params=params)
-    return client.send(headway.calls.submit(request)).job_id
+    return client.send(headway.protocol.jobs.create_job, body=request).job_id
 with ThreadPoolExecutor(25) as pool:
     names = [f"{sys.argv[1]}{number}" for number in range(200)]
     for job_id in pool.map(submit, names):

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from tests.servers import Server, Stage, wait_for
 
-from headway import wiring
+from headway import local_wiring
 from headway.domain import errors
 from headway.settings import Settings
 
@@ -117,7 +117,7 @@ def test_a_command_line_elsewhere_says_where_the_output_is(pair: Pair) -> None:
     run = pair.asked.wait(job, "SUCCEEDED")["run_id"]
     settings = Settings(db=pair.url, data=str(pair.stage.folder / "third"))
     with (
-        closing(wiring.local_client(settings)) as client,
+        closing(local_wiring.local_client(settings)) as client,
         pytest.raises(errors.OutputElsewhere, match="first"),
     ):
         list(client.log(run))

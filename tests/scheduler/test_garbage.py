@@ -13,11 +13,12 @@ from headway.domain.requests.job_requests import JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.domain.workers import Abilities
+from headway.files import log_files
 from headway.scheduler.change import queue_control
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct, retention, stray_logs, verify
 from headway.scheduler.upkeep.retention import Collected
-from headway.storage import log_files, schedules, workers
+from headway.storage import schedules, workers
 from headway.storage.transaction import Transaction
 
 DAY = 86400.0

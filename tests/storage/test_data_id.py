@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from headway.storage import data_id
+from headway.files import data_id
 
 
 def test_the_id_is_made_once_and_stays(tmp_path: Path) -> None:

@@ -25,10 +25,10 @@ SYNCED = r"sync\(\d+<[^>]*/headway\.db-wal>\) += 0|sync resumed>\) += 0"
 
 WRITE = """
 import os, sys
-from headway import wiring
+from headway import local_wiring
 from headway.settings import Settings
 
-store = wiring.open_store(Settings(data=sys.argv[1]))
+store = local_wiring.open_store(Settings(data=sys.argv[1]))
 for number in range(int(sys.argv[2])):
     os.write(1, b"asked")
     store.write(lambda tx: tx.do("put_fact", name="x", value=str(number)))

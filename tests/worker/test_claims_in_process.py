@@ -15,10 +15,11 @@ from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Store
-from headway.worker import transport
+from headway.worker import local as local_way
 from headway.worker.executors.threads import ThreadExecutor
+from headway.worker.local import LocalTransport
 from headway.worker.loop import Worker
-from headway.worker.transport import Ended, LocalTransport, Registration, Taken
+from headway.worker.transport import Ended, Registration, Taken
 from headway.workspace import Workspace
 
 SLOTS = 4
@@ -48,7 +49,7 @@ class Counting(LocalTransport):
 @pytest.fixture
 def scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scheduler]:
     """A scheduler whose workers have nobody to wake them but each other."""
-    monkeypatch.setattr(transport, "SAFETY_POLL_S", 10 * PATIENCE_S)
+    monkeypatch.setattr(local_way, "SAFETY_POLL_S", 10 * PATIENCE_S)
     database = SqliteDatabase(tmp_path / "headway.db", SystemClock(), durable=False)
     database.migrate()
     store = Store(database)

@@ -15,7 +15,7 @@ from headway.domain.handlers import Handler
 from headway.domain.leases import LONGEST_MESSAGE, check_beat
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.signals import Fail, Skip
-from headway.storage import log_files
+from headway.files import log_files
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Progress
 from headway.worker.executors import calls, tracebacks

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from headway.domain import errors
+from headway.files import log_files
+from headway.files.log_parts import LogFile, OutputBound
 from headway.protocol.work_shapes import ItemAnswer, LogItem
-from headway.storage import log_files
-from headway.storage.log_parts import LogFile, OutputBound
 from headway.worker.log_shipper import LogShipper
 
 RUN = "01940000-0000-7000-8000-0000000000aa"

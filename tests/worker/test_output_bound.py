@@ -11,8 +11,8 @@ import pytest
 from tests.worker.executor_helpers import make_work, run
 
 from headway.domain.runs import RunStatus
-from headway.storage import log_files
-from headway.storage.log_parts import LogFile, OutputBound, cut_mark, lost_mark, parts
+from headway.files import log_files
+from headway.files.log_parts import LogFile, OutputBound, cut_mark, lost_mark, parts
 from headway.worker.executors.children import Nursery
 from headway.worker.executors.commands import CommandExecutor
 from headway.worker.guard import Guard
@@ -44,7 +44,7 @@ class Disk:
 def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     disk = Disk(100 * MIB)
     monkeypatch.setattr(os, "statvfs", disk.statvfs)
-    monkeypatch.setattr("headway.storage.log_parts.LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr("headway.files.log_parts.LOOK_AGAIN_S", 0.0)
     return disk
 
 

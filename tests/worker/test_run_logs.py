@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.storage import log_files
-from headway.storage.log_parts import OutputBound
+from headway.files import log_files
+from headway.files.log_parts import OutputBound
 from headway.worker import run_logs
 from headway.worker.run_logs import RunLog
 

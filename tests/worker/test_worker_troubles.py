@@ -20,15 +20,16 @@ from headway.protocol.work_shapes import BeatAnswer, HeartbeatItem, Started
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.storage.store import Store
-from headway.worker import transport
+from headway.worker import local as local_way
 from headway.worker.context import JobContext, Work
 from headway.worker.executors.calls import timed_out
 from headway.worker.executors.interface import Done
 from headway.worker.executors.threads import ThreadExecutor
 from headway.worker.lease_keeper import LeaseKeeper
+from headway.worker.local import LocalTransport
 from headway.worker.loop import Worker
 from headway.worker.reporter import Reporter
-from headway.worker.transport import Ended, LocalTransport, Refusal, Registration, Taken
+from headway.worker.transport import Ended, Refusal, Registration, Taken
 from headway.workspace import Workspace
 
 DONE = Outcome(status=RunStatus.COMPLETED)
@@ -321,7 +322,7 @@ def test_a_lease_that_expired_is_no_news_to_a_worker_whose_run_timed_out(
 def test_a_poke_just_before_a_claim_is_not_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transport, "SAFETY_POLL_S", 10 * PATIENCE_S)
+    monkeypatch.setattr(local_way, "SAFETY_POLL_S", 10 * PATIENCE_S)
     database = SqliteDatabase(tmp_path / "headway.db", SystemClock(), durable=False)
     database.migrate()
     store = Store(database)

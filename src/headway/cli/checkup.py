@@ -13,16 +13,17 @@ from pathlib import Path
 
 import msgspec
 
-from headway import admin_token, project_folder, protocol, wiring
+from headway import local_wiring, project_folder, protocol, wiring
 from headway import settings as settings_module
 from headway.cli.session import Session
 from headway.cli.text import schedule_text
 from headway.clock import SystemClock
 from headway.domain import errors
 from headway.domain.tokens import Token, digest
+from headway.files import private_files, token_file
 from headway.server_file import NAME, ServerFile
 from headway.settings import Settings
-from headway.storage import private_files, tokens
+from headway.storage import tokens
 from headway.workspace import Workspace, plugins
 
 OLDEST_PYTHON = (3, 11)
@@ -136,7 +137,7 @@ def _database(settings: Settings) -> Finding:
     if url.startswith("sqlite:///") and not file.exists():
         return _missing(file, settings)
     try:
-        with contextlib.closing(wiring.open_database(url, SystemClock())) as database:
+        with contextlib.closing(local_wiring.open_database(url, SystemClock())) as database:
             database.check()
             pending = database.pending_migrations()
             doubts = database.doubts()
@@ -162,9 +163,9 @@ def _missing(file: Path, settings: Settings) -> Finding:
 
 def _admin_token(settings: Settings) -> Finding:
     """Whether the data directory's own token is safe and in force."""
-    subject = admin_token.NAME
+    subject = token_file.NAME
     try:
-        text = admin_token.read_own(settings.data_dir)
+        text = token_file.read_own(settings.data_dir)
     except errors.UnsafeFile as error:
         return _bad(subject, f"it {error.problem}", error.mend)
     if text is None:
@@ -181,7 +182,9 @@ def _admin_token(settings: Settings) -> Finding:
 def _known_token(settings: Settings, text: str) -> Token | None:
     if wiring.missing_file(settings.database_url) is not None:
         return None
-    with contextlib.closing(wiring.open_database(settings.database_url, SystemClock())) as found:
+    with contextlib.closing(
+        local_wiring.open_database(settings.database_url, SystemClock())
+    ) as found:
         if found.pending_migrations():
             return None
         with found.reading() as tx:

@@ -1,17 +1,15 @@
-"""`headway serve` and `headway worker`: the processes that do the work."""
+"""`headway serve`: the process that schedules, serves and works."""
 
 import dataclasses
 import logging
 import os
-import signal
 import sys
-import threading
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from headway import admin_token, collector, log_lines, wiring, worker_wiring
+from headway import admin_token, collector, local_wiring, log_lines, wiring, worker_wiring
+from headway.cli import work
 from headway.domain import errors
 from headway.domain.tokens import Role
 from headway.http import server as http_server
@@ -22,14 +20,10 @@ from headway.scheduler.scheduler import Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
 from headway.storage import tokens
-from headway.storage.log_parts import OutputBound
 from headway.storage.transaction import Transaction
 from headway.worker.job_lines import JobLines
-from headway.worker.log_shipper import LogShipper
+from headway.worker.local import LocalTransport
 from headway.worker.loop import Worker
-from headway.worker.remote import RemoteTransport
-from headway.worker.transport import LocalTransport
-from headway.workspace import Workspace
 
 TOKENS_AT_ONCE = 200
 
@@ -43,11 +37,11 @@ def serve(settings: Settings, *, json: bool = False) -> None:
     if app is not None:
         app.work_for(_of_handlers(settings))
     collector.calm()
-    store = wiring.open_store(settings, migrates=True)
+    store = local_wiring.open_store(settings, migrates=True)
     try:
         for doubt in store.database.doubts():
             log.warning("%s", doubt)
-        scheduler = wiring.build_scheduler(settings, store, app)
+        scheduler = local_wiring.build_scheduler(settings, store, app)
         with http_server.listen(settings.host, settings.port) as listening:
             _refuse_open_door(settings, scheduler)
             _warn_of_plain_http(settings)
@@ -97,7 +91,7 @@ def _serve(
     )
     http_server.recover(
         scheduler,
-        worker_wiring.is_alive,
+        local_wiring.is_alive,
         lambda run_ids: worker_wiring.end_orphans(scheduler.data, run_ids),
     )
     server_file = ServerFile(settings.data_dir)
@@ -113,10 +107,6 @@ def _of_handlers(settings: Settings) -> Settings:
     return msgspec.structs.replace(settings, url=None, token=None)
 
 
-def _slots(settings: Settings) -> str:
-    return "1 slot" if settings.slots == 1 else f"{settings.slots} slots"
-
-
 def _announce(settings: Settings, url: str, server: Server, other: Any, json: bool) -> None:
     # A link that lets an admin in belongs on a screen, not into a journal or a file.
     on_screen = sys.stdout.isatty()
@@ -125,7 +115,7 @@ def _announce(settings: Settings, url: str, server: Server, other: Any, json: bo
         facts = {"url": url, "pid": os.getpid(), "data": settings.data, "dashboard": link}
         print(msgspec.json.encode(facts).decode(), flush=True)
         return
-    print(f"Headway is listening on {url}, data in {settings.data}, {_slots(settings)}.")
+    print(f"Headway is listening on {url}, data in {settings.data}, {work.slots(settings)}.")
     if other is not None:
         print(
             f"Another server ({other.url}, pid {other.pid}) uses the same data. "
@@ -167,70 +157,3 @@ def _refuse_open_door(settings: Settings, scheduler: Scheduler) -> None:
             f"listening on {settings.host} requires a token that is in force and not read-only;"
             " create one with `headway tokens create NAME --role admin`",
         )
-
-
-def work(settings: Settings) -> None:
-    """Run a worker against a server until told to stop."""
-    log_lines.set_up(settings.log_format)
-    if not settings.url:
-        raise errors.InvalidRequest(
-            "url", "a worker needs the server's address: --url or HEADWAY_URL"
-        )
-    wiring.prepare_data(settings)
-    app = wiring.load_app(settings.app)
-    if app is not None:
-        app.work_for(settings)
-    collector.calm()
-    handlers = app.handlers if app else {}
-    me = worker_wiring.registration(settings, list(handlers), prefix="worker", every_queue=False)
-    transport = RemoteTransport(
-        settings.url, wiring.token_for(settings.url, settings), me, settings.ca_file
-    )
-    workspace = Workspace(Path(settings.workspace).resolve())
-    bound = OutputBound(settings.largest_output, settings.disk_reserve)
-    executors = worker_wiring.executors(
-        handlers, settings.slots, workspace, settings.largest_body, bound, settings
-    )
-    # Not the server's own folder, should both use the same: here output only waits to be sent.
-    data = settings.data_dir.resolve() / "remote"
-    worker = Worker(
-        transport,
-        executors,
-        slots=settings.slots,
-        data=data,
-        bound=bound,
-        prepares=app.prepares if app else {},
-        shipper=LogShipper(transport, data),
-        lines=JobLines(settings.log_jobs, secret_params=settings.secret_params),
-    )
-    _until_signal(worker, settings)
-
-
-def _until_signal(worker: Worker, settings: Settings) -> None:
-    asked = threading.Event()
-    signals = 0
-
-    def on_signal(*_: Any) -> None:
-        nonlocal signals
-        signals += 1
-        if signals > 1:
-            os._exit(1)
-        asked.set()
-
-    signal.signal(signal.SIGTERM, on_signal)
-    signal.signal(signal.SIGINT, on_signal)
-    worker.start()
-    print(
-        f"Worker for {settings.url} with {_slots(settings)}. "
-        "Press Ctrl-C to stop. Running jobs get time to finish.",
-        flush=True,
-    )
-    # The system may hand a signal to another thread, which does not wake this one from its sleep.
-    while not asked.wait(1.0) and not worker.is_retired:
-        pass
-    if not asked.is_set():
-        print("Drained: no more jobs are taken, running ones finish.", flush=True)
-        while not worker.slots.wait_idle(1.0) and not asked.is_set():
-            pass
-    if not worker.stop(settings.grace_s):
-        print("Some jobs did not finish in time; their leases will expire.", file=sys.stderr)

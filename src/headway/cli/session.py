@@ -131,11 +131,11 @@ class Session:
         """A temporary empty store for a command that only reads."""
         from tempfile import mkdtemp
 
-        from headway import wiring
+        from headway import local_wiring
 
         self.screen.note(missing.detail)
         self._borrowed = mkdtemp(prefix="headway-")
-        return wiring.local_client(Settings(data=self._borrowed))
+        return local_wiring.local_client(Settings(data=self._borrowed))
 
     @property
     def is_local(self) -> bool:
@@ -144,19 +144,19 @@ class Session:
 
     def open_scheduler(self) -> "Scheduler":
         """The scheduler on the database itself, for what no server does for others."""
-        from headway import wiring
+        from headway import local_wiring
 
         self._refuse_without_database()
-        self.client = wiring.local_client(self.settings)
-        return wiring.scheduler_of(self.client)
+        self.client = local_wiring.local_client(self.settings)
+        return local_wiring.scheduler_of(self.client)
 
     def open_database(self) -> "Database":
         """The database itself, even if its schema is older; the caller closes it."""
-        from headway import wiring
+        from headway import local_wiring
         from headway.clock import SystemClock
 
         self._refuse_without_database()
-        return wiring.open_database(self.settings.database_url, SystemClock())
+        return local_wiring.open_database(self.settings.database_url, SystemClock())
 
     def _refuse_without_database(self) -> None:
         if self.settings.url:

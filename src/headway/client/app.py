@@ -251,9 +251,9 @@ class App:
 
     def submit_on(self, connection: Any, request: BatchJobRequest) -> Job:
         """Submit in the transaction of a connection the caller owns."""
-        from headway import wiring
+        from headway import local_wiring
 
-        return wiring.submit_on(self, connection, self.as_child(request))
+        return local_wiring.submit_on(self, connection, self.as_child(request))
 
     def submit_many(self, requests: Sequence[BatchJobRequest]) -> list[JobHandle[Any]]:
         """Submit many jobs, all or nothing: `app.submit_many([story.request(…), …])`."""

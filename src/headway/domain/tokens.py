@@ -62,6 +62,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PREFIX = "hw_"
+RANDOM_BYTES = 32
 _FORM = re.compile(r"hw_[A-Za-z0-9_-]{32,}")
 
 

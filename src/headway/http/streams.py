@@ -11,6 +11,7 @@ import msgspec
 from headway.domain import errors
 from headway.domain import events as kinds
 from headway.domain.events import Event
+from headway.files import log_files
 from headway.http import routes
 from headway.http.exchange import TEXT, Exchange
 from headway.http.open_requests import Ended
@@ -19,7 +20,7 @@ from headway.operations import filters
 from headway.scheduler.explain import log_places
 from headway.scheduler.explain.log_places import Elsewhere
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import events, jobs, log_files, runs
+from headway.storage import events, jobs, runs
 from headway.storage.events import Follower
 from headway.storage.transaction import EVENTS, Transaction
 

@@ -3,6 +3,7 @@
 from functools import partial
 
 from headway.domain import errors
+from headway.files import log_files
 from headway.operations import access
 from headway.operations.bound import Call, serves_blocking
 from headway.operations.leases import check_count, refused
@@ -18,7 +19,6 @@ from headway.protocol.work_shapes import (
 )
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import log_files
 from headway.storage.transaction import Manner, Transaction
 
 LARGEST_PIECE = 256 * 1024

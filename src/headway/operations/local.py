@@ -8,13 +8,14 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from headway.domain.tokens import Principal, Role
+from headway.files import log_files
 from headway.operations import dispatch
 from headway.operations.bound import Answered, Bound
 from headway.protocol import bodies
 from headway.protocol.operation import Request
 from headway.scheduler.explain import log_places
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import log_files, runs
+from headway.storage import runs
 
 Answer = TypeVar("Answer")
 

@@ -14,10 +14,10 @@ from headway.domain.leases import CLAIM_TTL_S, DEFAULT_TTL_S
 from headway.domain.limits import ConcurrencyPolicy, StandardPolicy
 from headway.domain.secrets import SECRET_PARAMS
 from headway.domain.values import ids
+from headway.files.log_parts import OutputBound
+from headway.live_threads import LiveThreads
 from headway.scheduler.observations import Observations
-from headway.scheduler.threads import LiveThreads
 from headway.scheduler.waiting_counts import WaitingCounts
-from headway.storage.log_parts import OutputBound
 from headway.storage.store import Clock, Store
 from headway.workspace import Workspace
 

@@ -8,7 +8,8 @@ from headway.domain import errors
 from headway.domain.leases import LeaseState
 from headway.domain.runs import Run, RunStatus
 from headway.domain.values import moments
-from headway.storage import codec, log_files, records
+from headway.files import log_files
+from headway.storage import codec, records
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Row, Transaction
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from headway.domain.leases import LONGEST_MESSAGE
-from headway.storage import log_files
-from headway.storage.log_parts import OutputBound
+from headway.files import log_files
+from headway.files.log_parts import OutputBound
 from headway.worker.run_logs import RunLog
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from headway.domain import errors
+from headway.files import log_files
 from headway.protocol.work_shapes import ItemAnswer, LogItem
-from headway.storage import log_files
 from headway.worker.run_logs import STREAMS, Stream
 
 EVERY_S = 0.5

@@ -13,8 +13,8 @@ import msgspec
 from headway.domain import errors
 from headway.domain.leases import Lease
 from headway.domain.runs import Outcome
+from headway.files.log_parts import OutputBound
 from headway.protocol.work_shapes import MOST_PER_CLAIM, Denied, Started
-from headway.storage.log_parts import OutputBound
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls

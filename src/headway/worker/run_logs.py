@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TextIO
 
-from headway.storage import log_files
-from headway.storage.log_parts import LogFile, OutputBound
+from headway.files import log_files
+from headway.files.log_parts import LogFile, OutputBound
 
 Stream = Literal["stdout", "stderr"]
 STREAMS: tuple[Stream, ...] = ("stdout", "stderr")

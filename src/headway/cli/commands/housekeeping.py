@@ -150,7 +150,7 @@ def migrate(
 
 
 def _move(session: "Session", source: str | None, target: str | None) -> None:
-    from headway import wiring
+    from headway import local_wiring, wiring
     from headway.cli.text.bar import Bar
     from headway.clock import SystemClock
     from headway.domain import errors
@@ -160,8 +160,8 @@ def _move(session: "Session", source: str | None, target: str | None) -> None:
         raise errors.InvalidRequest("migrate", "give both --from and --to")
     if (missing := wiring.missing_file(source)) is not None:
         raise errors.InvalidRequest("--from", f"{missing} does not exist")
-    old = wiring.open_database(source, SystemClock())
-    new = wiring.open_database(target, SystemClock())
+    old = local_wiring.open_database(source, SystemClock())
+    new = local_wiring.open_database(target, SystemClock())
     try:
         new.check()
         new.migrate()
@@ -184,11 +184,11 @@ def _move(session: "Session", source: str | None, target: str | None) -> None:
 
 
 def _migrate(session: "Session") -> None:
-    from headway import wiring
+    from headway import local_wiring
     from headway.cli.text.bar import Bar
     from headway.clock import SystemClock
 
-    database = wiring.open_database(session.settings.database_url, SystemClock())
+    database = local_wiring.open_database(session.settings.database_url, SystemClock())
     database.check()
     taken: list[str] = []
     try:

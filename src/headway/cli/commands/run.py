@@ -97,12 +97,12 @@ def _worker(session: "Session", number: int) -> Iterator[None]:
         return
     import dataclasses
 
-    from headway import worker_wiring
+    from headway import local_wiring, worker_wiring
     from headway.operations.local import LocalTransport as ClientTransport
     from headway.scheduler.upkeep import recovery
     from headway.scheduler.upkeep.timekeeper import Timekeeper
+    from headway.worker.local import LocalTransport
     from headway.worker.loop import Worker
-    from headway.worker.transport import LocalTransport
 
     transport = session.client.transport
     assert isinstance(transport, ClientTransport)
@@ -122,7 +122,7 @@ def _worker(session: "Session", number: int) -> Iterator[None]:
     # A server that crashed may have left a reservation that nothing else would end.
     recovery.recover(
         scheduler,
-        worker_wiring.is_alive,
+        local_wiring.is_alive,
         lambda run_ids: worker_wiring.end_orphans(scheduler.data, run_ids),
     )
     timekeeper = Timekeeper(scheduler)

@@ -102,7 +102,7 @@ def worker(
     """Run a worker for a server on this or another machine."""
     import msgspec
 
-    from headway.cli import serve as serving
+    from headway.cli import work
     from headway.server_file import ServerFile
 
     settings = _settings(
@@ -116,7 +116,7 @@ def worker(
     running = None if settings.url else ServerFile(settings.data_dir).running()
     if running is not None:
         settings = msgspec.structs.replace(settings, url=running.url)
-    serving.work(settings)
+    work.work(settings)
 
 
 def _settings(session: "Session", **more: Any) -> "Settings":

@@ -109,11 +109,12 @@ def rotate(session: "Session") -> None:
     import msgspec
 
     from headway import admin_token
+    from headway.files import token_file
     from headway.operations.local import local_principal
 
     scheduler = session.open_scheduler()
     made = admin_token.rotate(session.settings.data_dir, scheduler, local_principal())
-    path = session.settings.data_dir / admin_token.NAME
+    path = session.settings.data_dir / token_file.NAME
     session.show(
         msgspec.structs.replace(made, token=None),
         lambda: session.screen.line(f"Wrote a new admin token to {path}; the old one is revoked"),

@@ -6,9 +6,10 @@ from pathlib import Path
 import msgspec
 
 from headway.domain import errors
+from headway.files import data_id, log_files
 from headway.scheduler.admit.live_workers import is_alive
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import data_id, log_files, runs, workers
+from headway.storage import runs, workers
 from headway.storage.transaction import Transaction
 from headway.storage.workers import WorkerRecord
 

@@ -7,12 +7,10 @@ import msgspec
 
 from headway.domain import errors
 from headway.domain.requests import job_requests
-from headway.domain.tokens import PREFIX, Principal, Role, Token, digest
+from headway.domain.tokens import PREFIX, RANDOM_BYTES, Principal, Role, Token, digest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import tokens
 from headway.storage.transaction import Transaction
-
-RANDOM_BYTES = 32
 
 
 def create(

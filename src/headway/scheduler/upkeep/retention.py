@@ -14,9 +14,10 @@ import msgspec
 from headway.domain import artifacts, states
 from headway.domain.audit import KEPT_DAYS
 from headway.domain.states import JobStatus
+from headway.files import log_files
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import stray_logs
-from headway.storage import jobs, log_files
+from headway.storage import jobs
 from headway.storage import retention as kept
 from headway.storage.records import JobRecord
 from headway.storage.retention import Fire

@@ -4,8 +4,9 @@ import itertools
 import shutil
 from functools import partial
 
+from headway.files import log_files
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import log_files, reservations, retention
+from headway.storage import reservations, retention
 from headway.storage.transaction import Transaction
 
 BATCH = 500

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from headway.domain import errors
 from headway.domain.values import moments
-from headway.storage import private_files, queries
+from headway.files import private_files
+from headway.storage import queries
 from headway.storage.queries import Migration
 from headway.storage.sqlite import file_systems
 from headway.storage.sqlite.connection import PACKAGE, SqliteConnection, SqliteSession

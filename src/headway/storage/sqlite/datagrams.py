@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from headway.storage import private_files
+from headway.files import private_files
 
 LONGEST_SOCKET_PATH = 100
 

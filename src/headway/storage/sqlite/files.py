@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headway.domain import errors
-from headway.storage import private_files
+from headway.files import private_files
 
 BUSY_TIMEOUT_MS = 5000
 

@@ -6,8 +6,8 @@ import select
 import subprocess
 from pathlib import Path
 
-from headway.storage import log_files
-from headway.storage.log_parts import LogFile, OutputBound
+from headway.files import log_files
+from headway.files.log_parts import LogFile, OutputBound
 
 CHUNK = 64 * 1024
 POLL_MS = 50

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from headway.domain.runs import Outcome
-from headway.storage import private_files
-from headway.storage.log_parts import OutputBound
+from headway.files import private_files
+from headway.files.log_parts import OutputBound
 from headway.worker import leftovers, process_groups
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls, shortage

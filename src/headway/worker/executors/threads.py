@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from headway.client import parents
 from headway.domain.handlers import Handler
 from headway.domain.runs import Outcome
-from headway.scheduler.threads import LiveThreads
+from headway.live_threads import LiveThreads
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls

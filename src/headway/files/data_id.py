@@ -5,7 +5,7 @@ import os
 import secrets
 from pathlib import Path
 
-from headway.storage import private_files
+from headway.files import private_files
 
 NAME = "data.id"
 

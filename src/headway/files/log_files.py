@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headway.domain import errors
-from headway.storage import log_parts, private_files
-from headway.storage.log_parts import LogFile, OutputBound, Part
+from headway.files import log_parts, private_files
+from headway.files.log_parts import LogFile, OutputBound, Part
 
 TAIL_LIMIT = 4 * 1024 * 1024
 _BLOCK = 64 * 1024

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from headway.storage import private_files
+from headway.files import private_files
 
 MIB = 1024 * 1024
 LARGEST = 256 * MIB
