@@ -35,6 +35,23 @@ def open_counts(tx: Transaction, numbers: Iterable[int]) -> dict[int, int]:
     return found
 
 
+def reopen(tx: Transaction, numbers: Iterable[int]) -> dict[int, list[int]]:
+    """These chains start afresh; returns the chains that each of these jobs waits for then."""
+    found: dict[int, list[int]] = {number: [] for number in numbers}
+    listed = records.listed(found)
+    tx.do("reopen_dependencies", chains=listed, numbers=listed)
+    for row in tx.rows("dependencies_of", numbers=listed):
+        if not row["met"]:
+            found[row["job_number"]].append(row["chain"])
+    return found
+
+
+def downstream(tx: Transaction, chain: int, kinds: Iterable[str]) -> list[int]:
+    """A chain and all that come after it or need what it makes, also under names of these kinds."""
+    rows = tx.rows("downstream_chains", chain=chain, kinds=records.listed(kinds))
+    return [row["chain"] for row in rows]
+
+
 def follow(tx: Transaction, number: int, chain: int, *, met: bool) -> None:
     """A member of a group comes after another one."""
     edge = {"chain": chain, "policy": Policy.FINISHED, "met": int(met)}

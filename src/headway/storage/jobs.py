@@ -363,6 +363,11 @@ def numbers_of_links(tx: Transaction, chain: int) -> list[int]:
     return [row["number"] for row in tx.rows("chain_links", chains=records.listed([chain]))]
 
 
+def links(tx: Transaction, chains: Collection[int]) -> list[JobRecord]:
+    """All links of these chains."""
+    return tx.values(JobRecord, "chain_members", chains=records.listed(chains))
+
+
 def links_with_history(tx: Transaction, chains: Collection[int]) -> list[JobRecord]:
     """All links of these chains, also those that a rewind made history."""
     return tx.values(JobRecord, "chain_members", chains=records.with_history(chains))

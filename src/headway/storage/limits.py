@@ -179,3 +179,19 @@ def remove(tx: Transaction, name: str) -> None:
 def is_named(tx: Transaction, name: str) -> bool:
     """Whether active jobs name a limit."""
     return bool(tx.value("lanes_naming_limit", name=name))
+
+
+def pause(tx: Transaction, what: Pause) -> bool:
+    """Pause this; false if it is paused already."""
+    paused = tx.do("put_pause", queue=what.queue, job_type=what.job_type, since=tx.now_ms)
+    return paused > 0
+
+
+def resume(tx: Transaction, what: Pause) -> bool:
+    """Lift one pause; false if there is none like it."""
+    return tx.do("remove_pause", queue=what.queue, job_type=what.job_type) > 0
+
+
+def resume_all(tx: Transaction) -> bool:
+    """Lift every pause; false if there is none."""
+    return tx.do("remove_pauses") > 0

@@ -11,6 +11,16 @@ def waiting_counts(tx: Transaction) -> dict[str, int]:
     return {row["key"]: row["count"] for row in tx.rows("count_lock_waiters")}
 
 
+def waited_for(tx: Transaction) -> set[str]:
+    """Every lock that a job waits for or is about to take."""
+    return {row["key"] for row in tx.rows("locks_with_lines")}
+
+
+def place_waiters(tx: Transaction, priority: int) -> None:
+    """Jobs of a priority that wait for locks have the positions of the queue again."""
+    tx.do("place_lock_waiters", priority=priority)
+
+
 def held(tx: Transaction) -> list[tuple[str, LockHolder]]:
     """Every lock that is held, with its holder, in the order in which they were taken."""
     return [

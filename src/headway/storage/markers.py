@@ -1,5 +1,7 @@
 """Custom artifacts as they are kept: markers that are there because a job or a person said so."""
 
+from collections.abc import Iterable
+
 from headway.domain.answers import MarkerView
 from headway.domain.values import moments
 from headway.storage import records
@@ -14,6 +16,11 @@ def put(tx: Transaction, artifact: str) -> None:
 def remove(tx: Transaction, artifact: str) -> None:
     """An artifact is gone."""
     tx.do("remove_markers", artifacts=records.listed([artifact]))
+
+
+def unmake(tx: Transaction, artifacts: Iterable[str], makers: Iterable[int]) -> None:
+    """Artifacts that these jobs made, or that a person set, are gone."""
+    tx.do("unmake_markers", artifacts=records.listed(artifacts), makers=records.listed(makers))
 
 
 def find(tx: Transaction, artifact: str) -> MarkerView | None:

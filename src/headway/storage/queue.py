@@ -1,8 +1,9 @@
 """The queue: where jobs stand in it, and how long it is."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from headway.storage import records
+from headway.storage.records import JobRecord
 from headway.storage.slices import Sized
 from headway.storage.transaction import Row, Transaction
 
@@ -33,6 +34,39 @@ def newest(tx: Transaction, count: int) -> list[Sized[int]]:
 def newest_active_or_blocked(tx: Transaction, count: int) -> list[Sized[int]]:
     """The newest jobs that are active or ended blocked."""
     return [_sized(row) for row in tx.rows("shown_numbers", count=count)]
+
+
+def other_at(tx: Transaction, place: int, without: int) -> int | None:
+    """The number of the job at a 1-based place of the queue without one job."""
+    row = tx.row("job_at_place", **{"except": without, "skip": place - 1})
+    return row["number"] if row else None
+
+
+def position_before(tx: Transaction, job: JobRecord, without: int) -> int | None:
+    """The position of the job just before another of its priority, if there is one."""
+    return _neighbour(tx, "neighbour_before", job, without)
+
+
+def position_after(tx: Transaction, job: JobRecord, without: int) -> int | None:
+    """The position of the job just after another of its priority, if there is one."""
+    return _neighbour(tx, "neighbour_after", job, without)
+
+
+def _neighbour(tx: Transaction, query: str, job: JobRecord, without: int) -> int | None:
+    place = {"priority": job.priority, "position": job.position, "number": job.number}
+    row = tx.row(query, **place, **{"except": without})
+    return row["position"] if row else None
+
+
+def band(tx: Transaction, priority: int) -> list[int]:
+    """The waiting jobs of a priority, in order."""
+    return [row["number"] for row in tx.rows("band", priority=priority)]
+
+
+def place(tx: Transaction, positions: Mapping[int, int]) -> None:
+    """Give jobs other positions, by number."""
+    rows = [{"number": number, "position": position} for number, position in positions.items()]
+    tx.many("set_position", rows)
 
 
 def _sized(row: Row) -> Sized[int]:

@@ -67,6 +67,17 @@ def runs_of(tx: Transaction, numbers: Collection[int]) -> list[str]:
     return [row["run_id"] for row in rows]
 
 
+def payloads_of_runs(tx: Transaction, numbers: Collection[int]) -> set[int]:
+    """The params that the runs of these jobs had."""
+    rows = tx.rows("payloads_of_runs", numbers=records.listed(numbers))
+    return {row["payload_id"] for row in rows}
+
+
+def delete_payload(tx: Transaction, payload_id: int) -> None:
+    """Delete params that no job and no run has."""
+    tx.do("delete_payloads", payload_ids=records.listed([payload_id]))
+
+
 def delete_jobs(tx: Transaction, gone: Sequence[JobRecord]) -> list[str]:
     """Delete jobs and everything about them; returns the ids of their runs."""
     numbers = records.listed(link.number for link in gone)

@@ -40,6 +40,20 @@ def output_home(tx: Transaction, run_id: str) -> str | None:
     return row["output_at"] if row else None
 
 
+class RunOfJob(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose run it is, with which params, and how it ended."""
+
+    job_number: int
+    payload_id: int
+    status: RunStatus | None
+
+
+def of_job(tx: Transaction, run_id: str) -> RunOfJob | None:
+    """A run with the job that it is of."""
+    row = tx.row("run_views", run_ids=records.listed([run_id]), largest=0)
+    return msgspec.convert(row, RunOfJob) if row else None
+
+
 class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """How a run was reported to end, to recognise the same report again."""
 

@@ -6,7 +6,7 @@ from headway.domain.requests import job_requests
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs
+from headway.storage import job_changes, jobs
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
@@ -22,7 +22,7 @@ def approve(
     """A person approves: the gate is open; return the job's number."""
     job_requests.check_reason(reason)
     record = _pending(tx, reference)
-    tx.do("set_approval", number=record.number, approval=Approval.APPROVED)
+    job_changes.set_approval(tx, record.number, Approval.APPROVED)
     tx.note(events.APPROVED, record.number, {"actor": actor, "reason": reason})
     consequences.admit_or_end(scheduler, tx, [record.number])
     return record.number
@@ -39,7 +39,7 @@ def reject(
     """A person rejects: the job ends at once; return its number."""
     job_requests.check_reason(reason)
     record = _pending(tx, reference)
-    tx.do("set_approval", number=record.number, approval=Approval.REJECTED)
+    job_changes.set_approval(tx, record.number, Approval.REJECTED)
     tx.note(events.REJECTED, record.number, {"actor": actor, "reason": reason})
     why = WaitReason(kind="approval", detail=reason or f"rejected by {actor}")
     ended = Ended(record=record, status=states.BLOCKED_BY_APPROVAL, reason=why, retry=False)

@@ -6,7 +6,7 @@ from headway.domain.requests import job_requests
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs
+from headway.storage import job_changes, jobs
 from headway.storage.transaction import EVENTS, Transaction
 
 ASKED, FORCED = "asked", "forced"
@@ -26,11 +26,7 @@ def cancel(
     if record.status in states.TERMINAL:
         raise errors.NotActive(record.job_id)
     if record.status is states.RUNNING:
-        tx.do(
-            "request_cancel",
-            number=record.number,
-            cancel=FORCED if force else (record.cancel or ASKED),
-        )
+        job_changes.request_cancel(tx, record.number, FORCED if force else (record.cancel or ASKED))
         tx.note(events.CANCEL_REQUESTED, record.number, {"force": force, "reason": reason})
         tx.wake(EVENTS, CANCELS)
     else:

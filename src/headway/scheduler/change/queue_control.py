@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from headway.domain import errors, events, states
+from headway.domain.gates.pause import Pause
 from headway.domain.jobs import POSITION_GAP
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import JobPatch
@@ -15,7 +16,7 @@ from headway.scheduler.admit import lane_waits, lock_queues
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import params
-from headway.storage import jobs, records
+from headway.storage import job_changes, jobs, limits, locks, queue, retention
 from headway.storage.records import JobRecord
 from headway.storage.transaction import READY, Transaction
 
@@ -33,8 +34,8 @@ def change(scheduler: Scheduler, tx: Transaction, reference: str | int, patch: J
     changed = _changed(scheduler, tx, record, patch)
     if record.is_ready:
         lane_waits.note(scheduler, tx)  # it may stop being ready
-    tx.do("change_job", **changed)
-    if changed["payload_id"] != record.payload_id:
+    job_changes.change(tx, changed)
+    if changed.payload_id != record.payload_id:
         _drop_payload(tx, record)
     tx.note(events.CHANGED, record.number, {"fields": fields})
     _admit_again(scheduler, tx, [record])
@@ -46,27 +47,24 @@ _UNSET = msgspec.UNSET
 
 def _changed(
     scheduler: Scheduler, tx: Transaction, record: JobRecord, patch: JobPatch
-) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        name: getattr(record, name)
-        for name in ("number", "payload_id", "priority", "position", "scheduled_for", "delayed")
-    }
+) -> job_changes.Change:
+    change = job_changes.unchanged(record)
     if patch.params is not _UNSET:
-        row["payload_id"] = _new_payload(scheduler, tx, record, patch.params)
+        change = change._replace(payload_id=_new_payload(scheduler, tx, record, patch.params))
     if patch.priority is not _UNSET:
-        row["priority"] = priorities.read(patch.priority)
-        if row["priority"] != record.priority:
-            row["position"] = jobs.allocate(tx, positions=1).position
+        change = change._replace(priority=priorities.read(patch.priority))
+        if change.priority != record.priority:
+            change = change._replace(position=jobs.allocate(tx, positions=1).position)
     if patch.position is not _UNSET:
         if abs(patch.position) > FURTHEST_POSITION:
             raise errors.InvalidRequest("position", f"{patch.position} is out of range")
-        row["position"] = patch.position
-        tx.put("raise_position", position=patch.position)
+        change = change._replace(position=patch.position)
+        job_changes.raise_position(tx, patch.position)
     if patch.scheduled_for is not _UNSET:
         job_requests.check_moment("scheduled_for", patch.scheduled_for)
-        row["scheduled_for"] = moments.maybe_to_millis(patch.scheduled_for)
-        row["delayed"] = 0
-    return row
+        moment = moments.maybe_to_millis(patch.scheduled_for)
+        change = change._replace(scheduled_for=moment, delayed=0)
+    return change
 
 
 def _new_payload(
@@ -77,17 +75,16 @@ def _new_payload(
     if body == "{}":
         return 0
     payload_id = jobs.allocate(tx, payloads=1).payload_id
-    tx.do("insert_payload", payload_id=payload_id, body=body)
+    job_changes.insert_payload(tx, payload_id, body)
     return payload_id
 
 
 def _drop_payload(tx: Transaction, record: JobRecord) -> None:
     """The old params go, unless a run or another link of the chain has them too."""
-    chain = abs(record.chain)
-    links = tx.rows("chain_members", chains=records.with_history([chain]))
-    ran = tx.rows("payloads_of_runs", numbers=records.listed(row["number"] for row in links))
-    if record.payload_id not in {row["payload_id"] for row in (*links, *ran)}:
-        tx.do("delete_payloads", payload_ids=records.listed([record.payload_id]))
+    links = jobs.links_with_history(tx, [abs(record.chain)])
+    ran = retention.payloads_of_runs(tx, [link.number for link in links])
+    if record.payload_id not in {link.payload_id for link in links} | ran:
+        retention.delete_payload(tx, record.payload_id)
 
 
 def _waiting(tx: Transaction, reference: str | int) -> JobRecord:
@@ -127,7 +124,7 @@ def move(
         return record.number
     if other.priority != record.priority:
         raise errors.OtherBand(record.job_id, other.job_id)
-    tx.do("set_position", number=record.number, position=_between(tx, record, other, goes_before))
+    queue.place(tx, {record.number: _between(tx, record, other, goes_before)})
     tx.note(events.CHANGED, record.number, {"fields": ["position"]})
     _admit_again(scheduler, tx, [record])
     return record.number
@@ -152,7 +149,7 @@ def _at_place(tx: Transaction, record: JobRecord, place: int) -> tuple[JobRecord
     """The job to stand next to, and whether before it; none if there is no other."""
     if place < 1:
         raise errors.InvalidRequest("queue_position", "places are counted from 1")
-    others = sum(row["count"] for row in tx.rows("count_waiting")) - 1
+    others = queue.length(tx) - 1
     place = min(place, others + 1)
     following = _other_at(tx, record, place)
     previous = _other_at(tx, record, place - 1)
@@ -168,41 +165,30 @@ def _at_place(tx: Transaction, record: JobRecord, place: int) -> tuple[JobRecord
 def _other_at(tx: Transaction, record: JobRecord, place: int) -> JobRecord | None:
     if place < 1:
         return None
-    rows = tx.rows("job_at_place", **{"except": record.number, "skip": place - 1})
-    return jobs.read(tx, [rows[0]["number"]])[0] if rows else None
+    number = queue.other_at(tx, place, record.number)
+    return None if number is None else jobs.read(tx, [number])[0]
 
 
 def _between(tx: Transaction, record: JobRecord, other: JobRecord, goes_before: bool) -> int:
     """A free position next to the other job; the band is spaced anew when there is none."""
-    beyond = tx.row(
-        "neighbour_before" if goes_before else "neighbour_after",
-        priority=other.priority,
-        position=other.position,
-        number=other.number,
-        **{"except": record.number},
-    )
+    find = queue.position_before if goes_before else queue.position_after
+    beyond = find(tx, other, record.number)
     if beyond is None:
         if goes_before:
             return other.position - POSITION_GAP
         return jobs.allocate(tx, positions=1).position  # the tail: new jobs come behind it
-    if abs(beyond["position"] - other.position) < 2:
+    if abs(beyond - other.position) < 2:
         space_out(tx, other.priority)
         return _between(tx, record, jobs.read(tx, [other.number])[0], goes_before)
-    return (int(beyond["position"]) + other.position) // 2
+    return (beyond + other.position) // 2
 
 
 def space_out(tx: Transaction, priority: int) -> None:
     """Put gaps between all waiting jobs of a priority again; their order stays."""
-    band = tx.rows("band", priority=priority)
+    band = queue.band(tx, priority)
     first = jobs.allocate(tx, positions=len(band)).position
-    tx.many(
-        "set_position",
-        [
-            {"number": row["number"], "position": first + step * POSITION_GAP}
-            for step, row in enumerate(band)
-        ],
-    )
-    tx.do("place_lock_waiters", priority=priority)
+    queue.place(tx, {number: first + step * POSITION_GAP for step, number in enumerate(band)})
+    locks.place_waiters(tx, priority)
 
 
 def reorder(scheduler: Scheduler, tx: Transaction, order: Sequence[str | int]) -> list[int]:
@@ -236,26 +222,19 @@ def _reorder_band(tx: Transaction, priority: int, wanted: Sequence[JobRecord]) -
     if len(set(places)) < len(places):
         space_out(tx, priority)
         places = sorted(record.position for record in jobs.read(tx, numbers))
-    tx.many(
-        "set_position",
-        [
-            {"number": number, "position": position}
-            for number, position in zip(numbers, places, strict=True)
-        ],
-    )
+    queue.place(tx, dict(zip(numbers, places, strict=True)))
 
 
 def pause(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: str | None) -> None:
     """Start nothing more: of everything, of a queue, of a job type. What runs goes on."""
     _check_names(queue, job_type)
     with lane_waits.kept(scheduler, tx):
-        paused = tx.do("put_pause", queue=queue or "", job_type=job_type or "", since=tx.now_ms)
+        paused = limits.pause(tx, Pause(queue or "", job_type or ""))
     if paused:
         _tell(tx, events.PAUSED, queue, job_type)
         # A paused job no longer blocks those behind it.
         tx.wake(READY)
-        freed = {row["key"] for row in tx.rows("locks_with_lines")}
-        consequences.admit_or_end(scheduler, tx, freed=freed)
+        consequences.admit_or_end(scheduler, tx, freed=locks.waited_for(tx))
 
 
 def resume(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: str | None) -> None:
@@ -263,9 +242,9 @@ def resume(scheduler: Scheduler, tx: Transaction, queue: str | None, job_type: s
     _check_names(queue, job_type)
     with lane_waits.kept(scheduler, tx):
         lifted = (
-            tx.do("remove_pauses")
+            limits.resume_all(tx)
             if queue is None and job_type is None
-            else tx.do("remove_pause", queue=queue or "", job_type=job_type or "")
+            else limits.resume(tx, Pause(queue or "", job_type or ""))
         )
     if lifted:
         _tell(tx, events.RESUMED, queue, job_type)

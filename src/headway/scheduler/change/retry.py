@@ -17,9 +17,10 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import groups, jobs, records
+from headway.storage import groups, jobs, runs
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Row, Transaction
+from headway.storage.runs import RunOfJob
+from headway.storage.transaction import Transaction
 
 RETRIED_BY_HAND = "retried by hand"
 
@@ -33,7 +34,7 @@ def retry_run(
 ) -> int:
     """A new link of the run's chain with the run's params; return its number."""
     run = _failed_run(tx, run_id)
-    failed = jobs.read(tx, [run["job_number"]])[0]
+    failed = jobs.read(tx, [run.job_number])[0]
     command_permission.check_restart(scheduler, tx, role, "retry", [failed])
     last = _last_link(tx, failed)
     _refuse_beside_another(tx, last)
@@ -43,7 +44,7 @@ def retry_run(
         last,
         None,
         priority=failed.priority if priority is None else priorities.read(priority),
-        payload_id=run["payload_id"],
+        payload_id=run.payload_id,
     )
     job = msgspec.structs.replace(job, retry_of=failed.number)
     tx.note(events.RETRY_SCHEDULED, failed.number, {"run_id": run_id, "job_id": job.job_id})
@@ -54,13 +55,13 @@ def retry_run(
     return job.number
 
 
-def _failed_run(tx: Transaction, run_id: str) -> Row:
-    rows = tx.rows("run_views", run_ids=records.listed([run_id]), largest=0)
-    if not rows:
+def _failed_run(tx: Transaction, run_id: str) -> RunOfJob:
+    run = runs.of_job(tx, run_id)
+    if run is None:
         raise errors.NotFound("run", run_id)
-    if rows[0]["status"] != RunStatus.FAILED:
-        raise errors.RunNotFailed(run_id, rows[0]["status"] or "still going on")
-    return rows[0]
+    if run.status is not RunStatus.FAILED:
+        raise errors.RunNotFailed(run_id, run.status or "still going on")
+    return run
 
 
 def _last_link(tx: Transaction, failed: JobRecord) -> JobRecord:

@@ -14,7 +14,8 @@ from headway.scheduler.change import rewind_set
 from headway.scheduler.change.rewind_set import RetrySet
 from headway.scheduler.finish import consequences, decide
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, jobs, records
+from headway.storage import dependencies, groups, job_changes, jobs, markers, needs
+from headway.storage.job_changes import Fresh
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
@@ -100,7 +101,7 @@ def _make_history(tx: Transaction, retries: Sequence[JobRecord]) -> None:
         facts = {"status": states.CANCELLED, "reason": REWOUND}
         tx.note(events.FINISHED, record.number, facts)
     _stop_waiting(tx, pending)
-    tx.many("leave_chain", [{"number": record.number} for record in retries])
+    job_changes.become_history(tx, [record.number for record in retries])
 
 
 def _cancelled(record: JobRecord) -> tuple[int, jobs.End]:
@@ -112,17 +113,14 @@ def _cancelled(record: JobRecord) -> tuple[int, jobs.End]:
 
 def _stop_waiting(tx: Transaction, waiting: Sequence[JobRecord]) -> None:
     if waiting:
-        listed = records.listed(record.number for record in waiting)
-        tx.do("leave_lines", numbers=listed)
-        tx.do("remove_watches", numbers=listed)
+        job_changes.stop_waiting(tx, [record.number for record in waiting])
 
 
 def _forget_artifacts(scheduler: Scheduler, tx: Transaction, found: RetrySet) -> None:
     """What the jobs made is not there any more: markers, sentinels of merges, and patches."""
     names = {name for record in found.members for name in record.terms.produces}
-    markers = [name for name in names if name.startswith(decide.MARKER)]
-    makers = records.listed(record.number for record in found.everyone)
-    tx.do("unmake_markers", artifacts=records.listed(markers), makers=makers)
+    made = [name for name in names if name.startswith(decide.MARKER)]
+    markers.unmake(tx, made, [record.number for record in found.everyone])
     files = dict.fromkeys(_patches(found), 0) | _owned_sentinels(tx, found, names)
     since = {
         probe.path: moment
@@ -139,8 +137,8 @@ def _owned_sentinels(tx: Transaction, found: RetrySet, names: Iterable[str]) -> 
     if not sentinels:
         return {}
     makers: dict[str, set[int]] = {}
-    for row in tx.rows("producers", artifacts=records.listed(sentinels)):
-        makers.setdefault(row["artifact"], set()).add(row["number"])
+    for maker in needs.makers(tx, sentinels):
+        makers.setdefault(maker.artifact, set()).add(maker.number)
     known = {record.number: record for record in found.everyone}
     others = set().union(*makers.values()) - known.keys()
     starts = {
@@ -204,26 +202,21 @@ def _reset(tx: Transaction, root: JobRecord, found: RetrySet) -> list[JobRecord]
     """
     states.check_all(((one.number, one.status) for one in found.members), states.QUEUED)
     _stop_waiting(tx, found.members)
-    tx.do("reopen_dependencies", chains=found.numbers, numbers=found.numbers)
-    unmet: dict[int, list[int]] = {record.number: [] for record in found.members}
-    for row in tx.rows("dependencies_of", numbers=found.numbers):
-        if not row["met"]:
-            unmet[row["job_number"]].append(row["chain"])
+    unmet = dependencies.reopen(tx, [record.number for record in found.members])
     behind = {
         record.number: _waits(record, unmet[record.number][0])
         for record in found.members
         if unmet[record.number] and unmet.keys() >= set(unmet[record.number])
     }
-    tx.many(
-        "rewind_job",
-        [_fresh(number, len(unmet[number]), behind.get(number)) for number in unmet],
+    job_changes.rewind(
+        tx, [Fresh(number, len(unmet[number]), behind.get(number)) for number in unmet]
     )
     for record in found.members:
         facts = {"generation": record.generation + 1, "root": root.job_id}
         tx.note(events.REWOUND, record.number, facts)
     tx.note_all(events.WAITING, {number: _said(waits) for number, waits in behind.items()})
     for group_id in sorted({one.group_id for one in found.members if one.group_id}):
-        tx.do("reopen_group", group_id=group_id)
+        groups.reopen(tx, group_id)
     return [record for record in found.members if record.number not in behind]
 
 
@@ -239,17 +232,6 @@ def _waits(record: JobRecord, chain: int) -> Closed:
 
 def _said(closed: Closed) -> dict[str, object]:
     return {"status": closed.status, "kind": closed.kind, "detail": closed.detail}
-
-
-def _fresh(number: int, open_deps: int, waits: Closed | None) -> dict[str, object]:
-    return {
-        "number": number,
-        "open_deps": open_deps,
-        "status": (waits.status if waits else states.QUEUED).value,
-        "wait_kind": waits.kind if waits else None,
-        "wait_detail": waits.detail if waits else None,
-        "waited_on": codec.dump([waits.kind] if waits else []),
-    }
 
 
 def _admit(
@@ -288,9 +270,9 @@ def _report(
 def _last_successful_point(tx: Transaction, root: JobRecord) -> tuple[str, ...]:
     """The direct predecessors that succeeded: the work goes on from there."""
     before = [one.number for one in root.terms.after]
-    makers = tx.rows("producers", artifacts=records.listed(root.terms.needs))
+    makers = needs.makers(tx, root.terms.needs)
     # A negative chain is history: an earlier rewind took the job from it.
-    chains = dict.fromkeys([*before, *(row["chain"] for row in makers if row["chain"] > 0)])
+    chains = dict.fromkeys([*before, *(one.chain for one in makers if one.chain > 0)])
     ends = jobs.deciding_links(tx, chains)
     return tuple(
         ends[chain].job_id

@@ -3,7 +3,7 @@
 import msgspec
 
 from headway.domain import artifacts
-from headway.storage import records
+from headway.storage import dependencies, jobs, needs
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
@@ -19,18 +19,11 @@ class RetrySet(msgspec.Struct, frozen=True, kw_only=True):
         """Members and retries."""
         return [*self.members, *self.retries]
 
-    @property
-    def numbers(self) -> str:
-        """The members, as the parameter of a query."""
-        return records.listed(record.number for record in self.members)
-
 
 def find(tx: Transaction, root: JobRecord) -> RetrySet:
     """The root's chain, then every chain downstream of it in the order of submission."""
-    naming = tx.rows("needs_that_name_jobs", kinds=records.listed(artifacts.NAMING_JOBS))
-    kinds = records.listed(row["kind"] for row in naming)
-    chains = [row["chain"] for row in tx.rows("downstream_chains", chain=root.number, kinds=kinds)]
-    links = tx.values(JobRecord, "chain_members", chains=records.listed(chains))
+    kinds = needs.kinds_that_name_jobs(tx, artifacts.NAMING_JOBS)
+    links = jobs.links(tx, dependencies.downstream(tx, root.number, kinds))
     members = [record for record in links if record.chain == record.number]
     members.sort(key=lambda record: (record.number != root.number, record.number))
     return RetrySet(
