@@ -11,6 +11,7 @@ from tests.helpers import claim, finish
 from headway import local_wiring, settings
 from headway.domain.runs import RunStatus
 from headway.operations.local import LocalTransport, local_principal
+from headway.scheduler.explain import why
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
 
@@ -247,6 +248,20 @@ def test_why_begins_with_the_first_job_however_long_the_way(cli: Cli) -> None:
     assert "Ultimately, it waits for job 1.\n" in cli.text("why", "30")
     cli.call("jobs", "reject", "1", "--reason", "no")
     assert "The root cause is job 1, which is blocked_by_approval." in cli.text("why", "30")
+
+
+def test_why_names_no_root_cause_where_it_did_not_look_that_far(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(why, "FARTHEST", 10)
+    cli.call("submit", "story", "--approval")
+    for n in range(2, 13):
+        cli.call("submit", "story", "--after", str(n - 1))
+    cli.call("jobs", "reject", "1", "--reason", "no")
+    told = cli.text("why", "12")
+    assert "root cause" not in told
+    assert "Job 11 was blocked before it. To see by what:\n    headway why 11\n" in told
+    assert "The root cause is job 1, which is blocked_by_approval." in cli.text("why", "8")
 
 
 def test_why_names_a_circle_and_how_to_break_it(cli: Cli) -> None:

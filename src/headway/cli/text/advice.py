@@ -100,7 +100,13 @@ def _ended(session: Session, job: Job, why: Why, row: GateRow | None) -> list[St
     if why.status in states.SUCCESS:
         return [Step("Its work is done.")]
     if row is not None and (cause := _cause(row)):
-        return _began(session, cause.id, states.JobStatus(cause.status or ""))
+        status = states.JobStatus(cause.status or "")
+        if cause.kind == "job" and status is states.BLOCKED_BY_DEPENDENCY:
+            number = session.number(cause.id)
+            return [
+                Step(f"Job {number} was blocked before it. To see by what", f"headway why {number}")
+            ]
+        return _began(session, cause.id, status)
     wanted = _wanted(row) if row is not None else []
     once = f"Once {wanted[0]} is there" if wanted else "To retry it and everything downstream"
     again = Step(once, f"headway jobs retry {job.number}")
