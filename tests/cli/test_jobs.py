@@ -274,7 +274,7 @@ def test_why_names_a_circle_and_how_to_break_it(cli: Cli) -> None:
     assert "circle  jobs 2 -> 1 -> 2 wait for each other" in cli.text("why", "2")
 
 
-def test_why_of_a_job_that_nobody_can_start_any_more_says_what_would_help(cli: Cli) -> None:
+def test_why_of_a_job_that_can_never_start_says_what_would_help(cli: Cli) -> None:
     cli.call("submit", "story", "--needs", "file:data.csv")
     assert "Once file:data.csv is there:\n    headway jobs retry 1" in cli.text("why", "1")
     cli.call("run", "--produces", "file:made", "--", "true")
@@ -298,7 +298,7 @@ def test_without_a_server_a_submit_says_what_the_job_waits_for(cli: Cli) -> None
     assert cli.call("submit", "story").stderr == "it starts when a server or a worker runs\n"
 
 
-def test_a_job_that_somebody_can_start_is_submitted_without_a_word(served: Cli) -> None:
+def test_a_job_that_a_worker_can_start_is_submitted_without_a_note(served: Cli) -> None:
     assert served.call("submit", "story", "genre=noir").stderr == ""
     assert "could ever start it" in served.call("submit", "comedy").stderr
 

@@ -62,7 +62,7 @@ def test_what_an_operation_takes_needs_no_private_import() -> None:
                 assert kind in (Nothing, *public, *vars(area).values()), f"{one.path} takes {kind}"
 
 
-def test_what_a_plug_in_takes_and_answers_needs_no_private_import() -> None:
+def test_what_a_plug_in_takes_and_returns_needs_no_private_import() -> None:
     public = [getattr(headway, name) for name in headway.__all__]
     for method in (StandardPolicy.uses, AsConfigured.on_member_failed):
         hints = typing.get_type_hints(method)

@@ -34,7 +34,7 @@ def test_a_full_disk_is_told_and_nothing_acknowledged_is_lost(stage: Stage) -> N
     assert len(server.get("/api/jobs")["items"]) == 3
 
 
-def test_a_full_disk_is_noticed_before_anybody_is_refused(stage: Stage) -> None:
+def test_a_full_disk_is_noticed_before_a_request_is_refused(stage: Stage) -> None:
     server = stage.serve()
     limit_files(server, 4096)
     ready = wait_for(lambda: _unready(server), "a server that is not ready")

@@ -60,7 +60,7 @@ def test_streams_end_with_the_server_and_show_what_came_last(stage: Stage) -> No
     assert "Cancel" not in server.log
 
 
-def test_a_stream_that_nobody_reads_ends_with_the_server(stage: Stage) -> None:
+def test_a_stream_without_a_reader_ends_with_the_server(stage: Stage) -> None:
     server = stage.serve()
     much = {"argv": ["head", "-c", "30000000", "/dev/zero"]}
     job = server.submit("command", params=much)

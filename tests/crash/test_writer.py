@@ -84,7 +84,7 @@ def answer(value: str) -> Any:
     return work
 
 
-def test_a_caller_who_gives_up_takes_nobody_along() -> None:
+def test_a_caller_that_gives_up_affects_no_other_caller() -> None:
     writer = Writer(FlakySession(), lambda topics: None)
     entered, go_on = threading.Event(), threading.Event()
 

@@ -22,6 +22,15 @@ def test_docstrings_comments_and_names_have_no_people_where_a_term_exists(path: 
     assert [*_found(path.read_text(encoding="utf-8"))] == []
 
 
+def test_titles_of_tests_have_none_either() -> None:
+    titles = [
+        title
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for title in re.findall(r"def (test_\w+)", path.read_text(encoding="utf-8"))
+    ]
+    assert [title for title in titles if IN_NAMES.search(title)] == []
+
+
 def test_the_check_finds_what_it_is_for() -> None:
     bad = '"""Answers whoever asks."""\nsomebody_ended = 1  # nobody knows\n'
     assert len([*_found(bad)]) == 4

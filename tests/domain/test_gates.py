@@ -119,7 +119,7 @@ def test_a_pinned_head_is_closed_while_the_branch_is_elsewhere() -> None:
     assert pinned_head.check(pin, "a" * 40, matches=True) is None
 
 
-def test_approval_is_closed_until_somebody_agrees() -> None:
+def test_approval_is_closed_until_the_job_is_approved() -> None:
     closed = approval.check(Approval.PENDING)
     assert closed is not None
     assert closed.detail == "awaiting human approval"
@@ -141,7 +141,7 @@ def test_locks_conflict_unless_both_are_shared(wanted: Mode, held: Mode, is_open
     assert (closed is None) is is_open
 
 
-def test_only_shared_wishes_stand_back_for_a_waiting_exclusive() -> None:
+def test_only_shared_requests_yield_to_a_waiting_exclusive() -> None:
     ahead = [Holder(key="k", mode=Mode.EXCLUSIVE, job="j")]
     assert locks.check([Lock(key="k", mode=Mode.SHARED)], [], ahead) is not None
     assert locks.check([Lock(key="k")], [], ahead) is None

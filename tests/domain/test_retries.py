@@ -34,7 +34,7 @@ def test_without_retries_it_gives_up_at_once() -> None:
     assert decide(0, max_attempts=0) == retries.GiveUp()
 
 
-def test_what_nobody_wants_again_is_left_alone() -> None:
+def test_a_job_that_is_not_wanted_again_is_not_retried() -> None:
     assert decide(0, wanted=False) == retries.LeaveAlone()
 
 

@@ -280,7 +280,7 @@ def test_the_job_of_a_batch_that_makes_no_sense_is_named(server: Server, path: s
     assert count_jobs(server) == before
 
 
-def test_a_unique_key_answers_with_the_job_that_has_it(server: Server) -> None:
+def test_a_unique_key_returns_the_job_that_has_it(server: Server) -> None:
     body = {"job_type": "unique", "unique_key": "only"}
     first, second = (server.http.post("/api/jobs", json=body) for _ in range(2))
     assert (first.status_code, second.status_code) == (201, 200)

@@ -16,7 +16,7 @@ from headway.storage.store import Store
 from headway.workspace import Workspace
 
 
-def test_reports_that_nobody_heard_are_not_answered_with_nothing(tmp_path: Path) -> None:
+def test_reports_that_were_not_delivered_get_an_error_at_the_stop(tmp_path: Path) -> None:
     database = SqliteDatabase(tmp_path / "headway.db", SystemClock(), durable=False)
     database.migrate()
     store = Store(database)

@@ -57,7 +57,7 @@ def _readers() -> list[threading.Thread]:
     return [one for one in threading.enumerate() if one.name == "headway-health"]
 
 
-def test_those_who_ask_while_somebody_looks_take_what_he_finds(
+def test_health_requests_during_a_check_share_its_result(
     checked: Health, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asking, all_ask, looks = set(), threading.Event(), []

@@ -40,7 +40,7 @@ def test_no_secret_is_told(stage: Stage) -> None:
         assert word not in told
 
 
-def test_answers_with_secrets_are_kept_by_nobody(stage: Stage) -> None:
+def test_responses_with_secrets_are_not_cached(stage: Stage) -> None:
     server = stage.serve()
     made = [
         server.http.post("/api/tokens", json={"name": "x", "role": "read"}),

@@ -148,7 +148,9 @@ def test_a_body_that_comes_byte_by_byte_is_not_waited_for(start: Callable[..., S
 
 
 @pytest.mark.usefixtures("hurry")
-def test_so_is_one_that_nobody_asked_for(start: Callable[..., Small]) -> None:
+def test_a_body_that_the_operation_does_not_read_is_not_waited_for(
+    start: Callable[..., Small],
+) -> None:
     client = start().connect()
     client.sendall(b"POST /quick HTTP/1.1\r\nhost: here\r\ncontent-length: 100000\r\n\r\n")
     said = b""

@@ -129,7 +129,7 @@ def _ask_and_do_not_listen(server: Server, name: str, job_type: str = "note") ->
     return made
 
 
-def test_a_handler_that_fails_answers_with_its_error_and_frees_the_slot(server: Server) -> None:
+def test_a_handler_that_fails_returns_its_error_and_frees_the_slot(server: Server) -> None:
     answer = server.http.post("/api/direct/fail", json={"params": {"name": "direct failure"}})
     assert (answer.status_code, answer.json()["code"]) == (500, "handler_failed")
     assert answer.json()["detail"] == "RuntimeError: direct failure does not work"

@@ -47,7 +47,7 @@ def test_what_is_there_is_enough_whatever_its_producer_did(scheduler: Scheduler)
     assert submit(scheduler, needs=[NAME]).status is JobStatus.QUEUED
 
 
-def test_a_missing_artifact_is_waited_for_while_somebody_makes_it(scheduler: Scheduler) -> None:
+def test_a_missing_artifact_is_waited_for_while_a_job_produces_it(scheduler: Scheduler) -> None:
     submit(scheduler, produces=[NAME])
     user = submit(scheduler, needs=[NAME])
     waiting = (JobStatus.WAITING_ON_DEPS, f"waiting on {NAME}")

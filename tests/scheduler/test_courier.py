@@ -109,7 +109,7 @@ def test_a_redirect_is_not_followed(scheduler: Scheduler) -> None:
         assert there.is_empty
 
 
-def test_an_endpoint_that_never_answers_delays_nobody_else(scheduler: Scheduler) -> None:
+def test_an_endpoint_that_never_responds_delays_no_other(scheduler: Scheduler) -> None:
     with silent_endpoint() as silent, endpoint() as there, courier(scheduler):
         for n in range(5 * MOST_PER_ORIGIN):
             end_a_job(scheduler, f"{silent}/{n}")

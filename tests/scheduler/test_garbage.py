@@ -163,7 +163,7 @@ def leave_logs(scheduler: Scheduler, name: str, age_s: float) -> Path:
     return folder
 
 
-def test_log_folders_that_belong_to_nobody_go_once_nobody_writes_there(
+def test_log_folders_without_an_owner_are_removed_once_nothing_writes_there(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stray_logs, "BATCH", 2)

@@ -184,7 +184,7 @@ def test_jobs_take_turns_at_a_full_limit_without_a_look_at_every_lease(
     assert "held_by_worker" not in asked
 
 
-def test_whoever_waits_for_a_rate_is_woken_when_it_opens(
+def test_a_claim_that_waits_for_a_rate_is_woken_when_it_opens(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
     put(scheduler, "type:mail", rate="10/min")

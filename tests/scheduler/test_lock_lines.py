@@ -105,7 +105,7 @@ def test_nor_one_that_was_ready_before_the_lock_was_taken(scheduler: Scheduler) 
     assert show(scheduler, 3).status is JobStatus.WAITING_ON_LOCKS
 
 
-def test_an_exclusive_one_whose_queue_is_paused_keeps_nobody_waiting(scheduler: Scheduler) -> None:
+def test_a_paused_exclusive_waiter_blocks_no_other_job(scheduler: Scheduler) -> None:
     submit(scheduler, "a", locks=SHARED)
     claim(scheduler)
     submit(scheduler, "b", locks=["x"])
@@ -150,7 +150,7 @@ def test_more_shared_jobs_than_try_at_once_all_run_side_by_side(
     assert sorted(number for _ in range(9) for number in started(scheduler)) == list(range(2, 11))
 
 
-def test_more_who_cannot_go_than_try_at_once_strand_nobody_behind_them(
+def test_lock_waiters_behind_many_that_cannot_start_are_still_tried(
     scheduler: Scheduler,
 ) -> None:
     submit_all(scheduler, {"job_type": "a", "locks": ["x"]}, {"job_type": "b", "locks": ["z"]})

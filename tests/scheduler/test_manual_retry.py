@@ -75,7 +75,7 @@ def test_a_run_that_did_not_fail_is_refused_with_the_reason(scheduler: Scheduler
         ask(operations.retry_run, scheduler, body=RetryBody(), id="nobody")
 
 
-def test_a_chain_is_not_tried_beside_a_link_that_somebody_has_taken(scheduler: Scheduler) -> None:
+def test_a_chain_is_not_retried_beside_a_link_that_is_claimed(scheduler: Scheduler) -> None:
     failed = failed_job(scheduler)
     made = retry(scheduler, failed)
     claim(scheduler, lease=False)
@@ -99,7 +99,7 @@ def test_a_retry_by_hand_takes_the_place_of_the_one_that_waits(scheduler: Schedu
     assert verify.verify(scheduler) == []
 
 
-def test_whoever_follows_the_chain_sees_no_end_of_it(scheduler: Scheduler) -> None:
+def test_dependents_of_a_retried_chain_see_no_end_of_it(scheduler: Scheduler) -> None:
     url, every = "http://127.0.0.1:9/hook", ["job.blocked", "job.cancelled"]
     scheduler.store.write(lambda tx: webhooks.register(scheduler, tx, url, every))
     failed = failed_job(scheduler, retry_policy=ONE_RETRY, produces=["custom:model:m"])

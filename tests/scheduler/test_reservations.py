@@ -36,7 +36,7 @@ def renew(scheduler: Scheduler, held: Reservation) -> bool:
     return scheduler.store.write(lambda tx: direct.renew(tx, held.reservation_id))
 
 
-def test_while_somebody_waits_for_the_slot_nothing_is_dispatched(scheduler: Scheduler) -> None:
+def test_while_a_reservation_waits_for_the_slot_nothing_is_dispatched(scheduler: Scheduler) -> None:
     submit(scheduler)
     held = reserve(scheduler)
     assert claim(scheduler) == []
@@ -57,7 +57,9 @@ def test_a_second_reserve_is_refused_and_names_the_holder(scheduler: Scheduler) 
         reserve(scheduler, "bob")
 
 
-def test_a_hold_that_nobody_renews_is_lost(scheduler: Scheduler, clock: MovableClock) -> None:
+def test_a_reservation_that_is_not_renewed_is_lost(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
     held = reserve(scheduler)
     clock.move(EXPIRES_AFTER_S)
     again = reserve(scheduler, "bob")
@@ -77,9 +79,7 @@ def test_a_renewed_hold_lasts(scheduler: Scheduler, clock: MovableClock) -> None
     assert scheduler.store.write(lambda tx: direct.expire(scheduler, tx)) == 1
 
 
-def test_whoever_frees_the_slot_wakes_the_dispatcher(
-    scheduler: Scheduler, clock: MovableClock
-) -> None:
+def test_releasing_the_slot_wakes_the_dispatcher(scheduler: Scheduler, clock: MovableClock) -> None:
     woken: list[str] = []
     scheduler.store.wakeups.listen(READY, lambda: woken.append(READY))
     held = reserve(scheduler)

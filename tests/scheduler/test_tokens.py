@@ -37,7 +37,7 @@ def test_a_token_says_who_asks(scheduler: Scheduler) -> None:
     )
 
 
-def test_nobody_is_known_by_another_text(scheduler: Scheduler) -> None:
+def test_only_the_exact_text_of_a_token_is_accepted(scheduler: Scheduler) -> None:
     token = make(scheduler)
     assert who(scheduler, f"{token.token}x") is None
     assert who(scheduler, token.token_id) is None

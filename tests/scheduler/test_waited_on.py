@@ -57,7 +57,7 @@ def test_a_pause_is_kept_with_every_job_that_waited_for_it(scheduler: Scheduler)
     assert show(scheduler, after).waited_on == ()
 
 
-def test_a_full_limit_is_kept_with_all_of_its_lane_though_nobody_tried_to_claim(
+def test_a_full_limit_is_recorded_for_all_of_its_lane_without_a_claim(
     scheduler: Scheduler,
 ) -> None:
     register(scheduler)

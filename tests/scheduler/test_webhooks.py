@@ -108,7 +108,7 @@ def test_messages_to_a_jobs_own_url_are_signed_with_the_default_secret(
     assert secrets == {URL: registered.secret, "http://127.0.0.1:9/own": secret}
 
 
-def test_what_was_taken_is_nobody_elses_for_a_minute(
+def test_a_message_that_was_taken_belongs_to_its_sender_for_a_minute(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
     register(scheduler)

@@ -116,7 +116,7 @@ def test_what_uses_more_than_a_rate_allows_is_not_startable(scheduler: Scheduler
     assert not answer.startable
 
 
-def test_a_job_that_costs_nothing_blocks_nobody(scheduler: Scheduler) -> None:
+def test_a_job_that_costs_nothing_blocks_no_other(scheduler: Scheduler) -> None:
     register(scheduler)
     submit(scheduler, cost_units=0)
     user, waiting = submit(scheduler, cost_units=100), submit(scheduler, cost_units=1)
@@ -450,7 +450,7 @@ def test_a_circle_that_closes_when_a_time_comes_is_named_before(scheduler: Sched
     assert not why(scheduler, 1).startable
 
 
-def test_there_is_no_circle_where_somebody_else_makes_it_too(scheduler: Scheduler) -> None:
+def test_there_is_no_cycle_where_another_job_produces_it_too(scheduler: Scheduler) -> None:
     register(scheduler)
     submit(scheduler, needs=["custom:x:a"], missing_producer="wait")
     submit(scheduler, after=[1], produces=["custom:x:a"])
@@ -570,7 +570,7 @@ def test_what_closed_since_a_job_was_admitted_shows_at_once(scheduler: Scheduler
     assert (answer.status, closed_gate(answer).gate) == (JobStatus.WAITING_ON_DEPS, Gate.ARTIFACTS)
 
 
-def test_a_lock_that_somebody_else_is_about_to_take_is_not_free(scheduler: Scheduler) -> None:
+def test_a_lock_that_another_job_is_about_to_take_is_not_free(scheduler: Scheduler) -> None:
     register(scheduler)
     submit(scheduler, locks=["x"], priority=1)
     held = claim(scheduler)

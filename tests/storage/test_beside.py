@@ -112,7 +112,7 @@ def without_limits(scheduler: Scheduler) -> None:
     scheduler.store.write(lambda tx: tx.do("remove_limit", name="capacity"))
 
 
-def test_two_claims_at_once_take_different_jobs_and_nobody_waits(
+def test_two_concurrent_claims_take_different_jobs_without_waiting(
     here: Scheduler, there: Scheduler
 ) -> None:
     without_limits(here)
@@ -259,7 +259,7 @@ def test_plain_submits_do_not_wait_for_each_other(here: Scheduler, there: Schedu
     assert first.result().job.number == 2
 
 
-def test_who_must_be_alone_waits_for_everybody_and_everybody_for_him(
+def test_a_writer_alone_waits_for_all_others_and_they_for_it(
     here: Scheduler, there: Scheduler
 ) -> None:
     submit(here)

@@ -26,7 +26,7 @@ def url(empty_postgres: str) -> str:
     return empty_postgres
 
 
-def test_a_job_is_submitted_in_the_transaction_of_somebody_else(
+def test_a_job_is_submitted_in_a_borrowed_transaction(
     store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
 ) -> None:
     scheduler = scheduler_on(store, clock, tmp_path)
@@ -43,7 +43,7 @@ def test_a_job_is_submitted_in_the_transaction_of_somebody_else(
     assert [one.number for one in claim(scheduler, 9)] == [2]  # a number once taken is gone
 
 
-def test_nobody_waits_for_somebody_elses_transaction(
+def test_no_writer_waits_for_a_borrowed_transaction(
     store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
 ) -> None:
     scheduler = scheduler_on(store, clock, tmp_path)
@@ -58,7 +58,7 @@ def test_nobody_waits_for_somebody_elses_transaction(
     assert [one.number for one in claim(scheduler, 9)] == [2]
 
 
-def test_others_wait_while_somebody_elses_transaction_must_be_alone(
+def test_others_wait_while_a_borrowed_transaction_must_be_alone(
     store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
 ) -> None:
     scheduler = scheduler_on(store, clock, tmp_path)
@@ -73,7 +73,7 @@ def test_others_wait_while_somebody_elses_transaction_must_be_alone(
     assert (first.number, second.result(PATIENCE_S).number) == (1, 2)
 
 
-def test_a_submit_that_gets_no_numbers_holds_up_nobody(
+def test_a_submit_that_gets_no_numbers_blocks_no_other(
     store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
 ) -> None:
     scheduler = scheduler_on(store, clock, tmp_path)
@@ -89,7 +89,7 @@ def test_a_submit_that_gets_no_numbers_holds_up_nobody(
         assert second.result(PATIENCE_S).number == 2
 
 
-def test_the_manual_shows_who_keeps_everybody_from_writing(
+def test_the_manual_shows_which_session_blocks_all_writers(
     store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
 ) -> None:
     manual = Path(__file__).parents[2] / "docs" / "operations.md"
@@ -131,7 +131,7 @@ def test_a_connection_without_a_transaction_is_not_borrowed(empty_postgres: str)
             BorrowedConnection(connection)
 
 
-def test_workers_wake_when_somebody_else_commits_what_was_submitted_on_his_connection(
+def test_workers_wake_when_a_borrowed_transaction_with_a_submit_is_committed(
     store: Store, empty_postgres: str, tmp_path: Path
 ) -> None:
     app = headway.App(db=empty_postgres, data=str(tmp_path))

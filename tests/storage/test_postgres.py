@@ -184,7 +184,7 @@ def test_the_claim_goes_by_its_index_even_if_it_is_planned_for_an_empty_table(
 _CLAIM = queries.load(statements.PACKAGE)["lane_heads"]
 
 
-def test_statements_and_answers_larger_than_all_buffers_cross_each_other(store: Store) -> None:
+def test_statements_and_results_larger_than_all_buffers_cross_each_other(store: Store) -> None:
     text = "x" * (2 << 20)
 
     def write(tx: Transaction) -> list[str]:

@@ -65,7 +65,7 @@ def test_dead_leases_are_cleaned_up_while_something_is_written(store: Store, url
     wait_until(is_clean_after_a_write)
 
 
-def test_while_nothing_is_written_nobody_looks(
+def test_while_nothing_is_written_the_sweeper_does_not_look(
     store: Store, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked = threading.Event()

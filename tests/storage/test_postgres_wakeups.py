@@ -133,7 +133,7 @@ def test_what_was_to_be_told_while_the_connection_was_gone_is_told_later(
     assert heard.payload.split()[1:] == [READY]
 
 
-def test_a_messenger_that_was_cut_off_tells_everybody_to_look(
+def test_a_messenger_that_was_disconnected_wakes_every_listener(
     store: Store, empty_postgres: str
 ) -> None:
     woken = threading.Event()
@@ -157,7 +157,7 @@ def test_a_messenger_that_was_cut_off_listens_again(
 
 
 @pytest.mark.parametrize("message", ["", " ", "\u2603", "nobody knows"])
-def test_a_messenger_outlives_whatever_anybody_sends(
+def test_a_messenger_survives_any_message_on_its_channel(
     store: Store, empty_postgres: str, message: str
 ) -> None:
     woken = threading.Event()

@@ -191,7 +191,7 @@ def test_a_server_goes_on_when_a_later_version_adds_columns(
 
 
 @pytest.mark.parametrize("package", [SQLITE, POSTGRES])
-def test_no_query_answers_columns_that_it_does_not_name(package: str) -> None:
+def test_no_query_returns_columns_that_it_does_not_name(package: str) -> None:
     outermost = re.compile(r"^(SELECT|RETURNING)\b.*(\*(?!\))|\.\*)", re.MULTILINE)
     assert [name for name, text in queries.load(package).items() if outermost.search(text)] == []
 

@@ -148,7 +148,7 @@ def test_only_those_who_wait_for_the_topic_are_woken(store: Store, open_store: O
     assert not unwanted.is_set()
 
 
-def test_work_that_fails_wakes_nobody(store: Store, open_store: OpenStore) -> None:
+def test_work_that_fails_wakes_no_listener(store: Store, open_store: OpenStore) -> None:
     other = open_store()
     unwanted, wanted = _wakes(other, DELIVERIES), _wakes(other, EVENTS)
 
@@ -163,7 +163,7 @@ def test_work_that_fails_wakes_nobody(store: Store, open_store: OpenStore) -> No
     assert not unwanted.is_set()
 
 
-def test_a_thread_that_waits_writes_by_itself_when_nobody_else_does(store: Store) -> None:
+def test_a_waiting_thread_writes_by_itself_when_no_other_does(store: Store) -> None:
     assert _in_a_thread(lambda: store.write(_thread)) == (PEN, PEN)
 
 
@@ -253,7 +253,7 @@ def test_work_that_exits_does_not_take_the_writer_along(store: Store) -> None:
     assert store.write_later(lambda tx: 1).result(PATIENCE_S) == 1
 
 
-def test_a_listener_that_fails_stops_nobody(store: Store, open_store: OpenStore) -> None:
+def test_a_listener_that_fails_stops_no_other(store: Store, open_store: OpenStore) -> None:
     heard = threading.Semaphore(0)
 
     def fail() -> None:

@@ -174,7 +174,7 @@ def test_a_group_that_was_never_noted_is_found_by_its_run(spawn: Spawn, tmp_path
 
 
 @pytest.mark.skipif(shutil.which("ps") is None, reason="needs ps")
-def test_without_proc_the_answers_come_from_ps(
+def test_without_proc_processes_are_read_from_ps(
     spawn: Spawn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process_groups, "_HAS_PROC", False)

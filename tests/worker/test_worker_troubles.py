@@ -250,7 +250,7 @@ def test_a_reporter_that_stops_does_not_hammer_a_scheduler_that_is_away(
     assert server.tries == 4
 
 
-def test_an_outcome_outlives_trouble_that_nobody_foresaw() -> None:
+def test_an_outcome_is_reported_after_an_unexpected_error() -> None:
     server = Server()
     server.problem = RuntimeError("who would have thought")
     told = Reporter(server, lambda run_ids: None, lambda run_id: None, random.Random(1))
