@@ -18,7 +18,7 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
-from headway.scheduler.submit.new_jobs import Origin
+from headway.scheduler.submit.plan import Origin
 from headway.storage import codec, dependencies, groups, jobs
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction

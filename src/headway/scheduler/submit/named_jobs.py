@@ -1,6 +1,6 @@
 """Jobs from before a submit that it names, looked up together."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from headway.storage import records
@@ -20,30 +20,28 @@ class Earlier(NamedTuple):
 class EarlierJobs:
     """Jobs by the names that a submit uses for them: a number or an id."""
 
-    def __init__(self, tx: Transaction) -> None:
-        self._tx = tx
-        self._found: dict[str, Earlier | None] = {}
-
-    def look_up(self, names: Iterable[str]) -> None:
-        """Read all of these that are not known yet with one question."""
-        new = {name: _key(name) for name in names if name not in self._found}
-        if not new:
-            return
-        rows = self._tx.rows(
-            "chains_of_jobs",
-            numbers=records.listed({key for key in new.values() if isinstance(key, int)}),
-            job_ids=records.listed({key for key in new.values() if isinstance(key, str)}),
-        )
-        known: dict[str | int, Earlier] = {}
-        for row in rows:
-            known[row["number"]] = known[row["job_id"]] = Earlier(row["job_id"], abs(row["chain"]))
-        self._found.update((name, known.get(key)) for name, key in new.items())
+    def __init__(self, found: Mapping[str | int, Earlier]) -> None:
+        self._found = found
 
     def find(self, name: str) -> Earlier | None:
         """The job with this name, if there is one."""
-        if name not in self._found:
-            self.look_up([name])
-        return self._found[name]
+        return self._found.get(_key(name))
+
+
+def look_up(tx: Transaction, names: Iterable[str]) -> EarlierJobs:
+    """Read all jobs of these names with one query."""
+    keys = {_key(name) for name in names}
+    if not keys:
+        return EarlierJobs({})
+    rows = tx.rows(
+        "chains_of_jobs",
+        numbers=records.listed({key for key in keys if isinstance(key, int)}),
+        job_ids=records.listed({key for key in keys if isinstance(key, str)}),
+    )
+    found: dict[str | int, Earlier] = {}
+    for row in rows:
+        found[row["number"]] = found[row["job_id"]] = Earlier(row["job_id"], abs(row["chain"]))
+    return EarlierJobs(found)
 
 
 def _key(name: str) -> str | int:

@@ -1,6 +1,6 @@
-"""What the jobs of a submit come after: refs, ids and numbers become jobs; circles are refused."""
+"""What the jobs of a submit come after: refs, ids and numbers become jobs; cycles are refused."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -36,20 +36,42 @@ class Plan(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     job_id: str
 
 
-def resolve(
-    earlier_jobs: EarlierJobs,
+Targets = Mapping[int, Sequence[tuple[str, Policy]]]
+
+
+class Named(msgspec.Struct, frozen=True):
+    """What the jobs of a submit come after, as they name it, and the jobs of its refs."""
+
+    targets: Targets
+    refs: Mapping[str, tuple[str, int]]
+
+    def earlier(self) -> Iterator[str]:
+        """The names of jobs from before."""
+        for some in self.targets.values():
+            yield from (name for name, _ in some if not name.startswith(REF))
+
+
+def read(
     plans: Mapping[int, Plan],
     found: Mapping[int, Submitted],
     wanted: Sequence[JobRequest],
+    turns: Turns,
+) -> Named:
+    """What these jobs come after, by the names in their requests."""
+    targets = {plan.number: _targets(plan.request) for plan in turns.each(plans.items())}
+    return Named(targets, _refs(wanted, plans, found, turns))
+
+
+def resolve(
+    named_jobs: Named,
+    plans: Mapping[int, Plan],
+    earlier_jobs: EarlierJobs,
     turns: Turns,
     *,
     sequential: bool,
 ) -> dict[int, tuple[After, ...]]:
     """The dependencies of each job, with refs and numbers turned into jobs."""
-    targets = {plan.number: _targets(plan.request) for plan in turns.each(plans.items())}
-    refs = _refs(wanted, plans, found, turns)
-    named_jobs = (name for some in targets.values() for name, _ in some if name not in refs)
-    earlier_jobs.look_up(name for name in named_jobs if not name.startswith(REF))
+    targets, refs = named_jobs.targets, named_jobs.refs
     earlier = _earlier(earlier_jobs, refs, turns.each(zip(plans, targets.values(), strict=True)))
     after: dict[int, tuple[After, ...]] = {}
     previous: Plan | None = None

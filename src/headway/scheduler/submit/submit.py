@@ -1,6 +1,6 @@
 """The way in: requests become jobs, all of them or none."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 
 import msgspec
@@ -16,12 +16,11 @@ from headway.scheduler.admit.insert import Inserted, NewJob, insert
 from headway.scheduler.explain import views
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.submit import keys, params, references, submit_alone
+from headway.scheduler.submit import keys, named_jobs, params, plan, references, submit_alone
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.known_templates import Templates
-from headway.scheduler.submit.named_jobs import EarlierJobs
-from headway.scheduler.submit.new_jobs import Builder, Origin
-from headway.scheduler.submit.references import Plan, Submitted
+from headway.scheduler.submit.plan import Facts, Origin
+from headway.scheduler.submit.references import Named, Plan, Submitted
 from headway.storage import audit, codec, jobs
 from headway.storage.jobs import Allocation, LaneIds
 from headway.storage.transaction import Manner, Transaction
@@ -169,25 +168,38 @@ def _submit_all(
     allocation = jobs.allocate(tx, jobs=len(fresh), positions=len(fresh), payloads=len(fresh))
     plans = _plans(scheduler, tx, wanted, fresh, allocation, known, turns)
     all_plans = plans | _unneeded(wanted, found, known, turns)
-    earlier = EarlierJobs(tx)
-    after = references.resolve(
-        earlier, all_plans, found, wanted, turns, sequential=origin.sequential
-    )
-    builder = Builder(scheduler, tx, allocation, origin, lane_ids, earlier)
-    builder.look_up(all_plans.values())
-    asked_for = [
-        builder.new_job(plan, after[plan.number]) for plan in turns.each(all_plans.items())
+    named = references.read(all_plans, found, wanted, turns)
+    facts = _gather(scheduler, tx, allocation, named, all_plans.values())
+    after = references.resolve(named, all_plans, facts.earlier, turns, sequential=origin.sequential)
+    planned = plan.plan_jobs(scheduler, all_plans, after, facts, origin, turns)
+    ids = [lane_ids.find(lane) for lane in planned.lanes]
+    new_jobs = [
+        msgspec.structs.replace(job, lane_id=ids[job.lane_id]) for job in planned.jobs[: len(plans)]
     ]
-    references.refuse_cycles(asked_for, all_plans)
-    new_jobs = asked_for[: len(plans)]
     inserted = insert(tx, new_jobs)
     if shown is not None:
         shown.note(new_jobs, inserted, lane_ids)
     consequences.admit_or_end(scheduler, tx, inserted.to_admit)
-    made = {
-        place: Submitted(number=plan.number, job_id=plan.job_id) for place, plan in plans.items()
-    }
+    made = {place: Submitted(number=one.number, job_id=one.job_id) for place, one in plans.items()}
     return [made.get(place) or found[place] for place in range(len(wanted))]
+
+
+def _gather(
+    scheduler: Scheduler,
+    tx: Transaction,
+    allocation: Allocation,
+    named: Named,
+    plans: Collection[Plan],
+) -> Facts:
+    """What the plan of a submit must know of the store, in one query each."""
+    names = (*named.earlier(), *plan.jobs_named(scheduler, plans))
+    limits = tx.rows("limits") if plan.name_limits(plans) else ()
+    return Facts(
+        now=tx.now,
+        allocation=allocation,
+        earlier=named_jobs.look_up(tx, names),
+        limits=frozenset(row["name"] for row in limits),
+    )
 
 
 def _with_defaults(scheduler: Scheduler, known: Templates, request: JobRequest) -> JobRequest:

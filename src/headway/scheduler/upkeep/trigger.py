@@ -13,7 +13,7 @@ from headway.scheduler import command_permission
 from headway.scheduler.manage.schedules import get, timetable
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
-from headway.scheduler.submit.new_jobs import Origin
+from headway.scheduler.submit.plan import Origin
 from headway.storage import schedules
 from headway.storage.transaction import Transaction
 

@@ -1,14 +1,14 @@
-"""Plans become jobs: everything that a new job begins with."""
+"""The plan of a submit: pure, from requests and the facts about them to new jobs or an error."""
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from headway.domain import errors
-from headway.domain.jobs import POSITION_GAP, After, JobTerms, Terms
+from headway.domain.jobs import POSITION_GAP, After, JobTerms, Lane, Terms
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import JobRequest
 from headway.domain.templates import Template
@@ -16,12 +16,12 @@ from headway.domain.values import moments
 from headway.scheduler import command_permission
 from headway.scheduler.admit.insert import NewJob
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.submit import artifact_names, keys, params
+from headway.scheduler.submit import artifact_names, keys, params, references
+from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.named_jobs import EarlierJobs
 from headway.scheduler.submit.references import Plan
 from headway.storage import codec
-from headway.storage.jobs import Allocation, LaneIds
-from headway.storage.transaction import Transaction
+from headway.storage.jobs import Allocation
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,30 +34,67 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     sequential: bool = False
 
 
-class Builder:
-    """Makes the jobs of one submit; what they have in common is looked up once."""
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the store says about the requests of a submit."""
 
-    def __init__(
-        self,
-        scheduler: Scheduler,
-        tx: Transaction,
-        allocation: Allocation,
-        origin: Origin,
-        lane_ids: LaneIds,
-        earlier: EarlierJobs,
-    ) -> None:
+    now: datetime
+    allocation: Allocation
+    earlier: EarlierJobs
+    limits: frozenset[str]
+    """The names of all limits, if a job names any."""
+
+
+class Planned(NamedTuple):
+    """New jobs; the `lane_id` of each is the place of its lane in `lanes`, until that is found."""
+
+    jobs: list[NewJob]
+    lanes: list[Lane]
+
+
+def plan_jobs(
+    scheduler: Scheduler,
+    plans: Mapping[int, Plan],
+    after: Mapping[int, tuple[After, ...]],
+    facts: Facts,
+    origin: Origin,
+    turns: Turns,
+) -> Planned:
+    """The jobs of one submit, by their places in the batch; an error names the job it is about."""
+    planner = _Planner(scheduler, facts, origin)
+    jobs = [planner.new_job(plan, after[plan.number]) for plan in turns.each(plans.items())]
+    references.refuse_cycles(jobs, plans)
+    return Planned(jobs, planner.lanes)
+
+
+def jobs_named(scheduler: Scheduler, plans: Iterable[Plan]) -> Iterator[str]:
+    """The jobs from before that these plans name as parents and by artifacts."""
+    for plan in plans:
+        request = plan.request
+        if request.parent_id is not None:
+            yield str(request.parent_id)
+        if request.needs or request.produces:
+            yield from artifact_names.jobs_named(scheduler, (*request.needs, *request.produces))
+
+
+def name_limits(plans: Iterable[Plan]) -> bool:
+    """Whether one of these jobs may be under a limit."""
+    return any(
+        plan.request.limits or (plan.template is not None and plan.template.limits)
+        for plan in plans
+    )
+
+
+class _Planner:
+    """Makes the jobs of one submit; what they have in common is made once."""
+
+    def __init__(self, scheduler: Scheduler, facts: Facts, origin: Origin) -> None:
+        self.lanes: list[Lane] = []
         self._scheduler = scheduler
-        self._tx = tx
-        self._allocation = allocation
+        self._facts = facts
+        self._allocation = facts.allocation
         self._origin = origin
-        self._lane_ids = lane_ids
-        self._earlier = earlier
-        self._limits: set[str] | None = None
-        self._lanes: dict[tuple[object, ...], tuple[int, str]] = {}
-
-    def look_up(self, plans: Iterable[Plan]) -> None:
-        """Read the jobs that these plans name as parents and by artifacts, all at once."""
-        self._earlier.look_up(name for plan in plans for name in _jobs_named(plan.request))
+        self._earlier = facts.earlier
+        self._places: dict[tuple[object, ...], tuple[int, str]] = {}
 
     def new_job(self, plan: Plan, after: tuple[After, ...]) -> NewJob:
         """The job of a plan, or the reason why there can be none."""
@@ -65,7 +102,7 @@ class Builder:
         lane_id, job_type = self._lane(request, template)
         body = self._params(job_type, plan)
         step = plan.number - self._allocation.number
-        start = job_requests.start_time(request, self._tx.now)
+        start = job_requests.start_time(request, self._facts.now)
         return NewJob(
             number=plan.number,
             job_id=plan.job_id,
@@ -94,15 +131,16 @@ class Builder:
         if request.requires or request.limits or request.constraints:
             return self._find_lane(request, template)
         said = (template and template.template_id, request.limits is None, *_of_lane(request))
-        if said not in self._lanes:
-            self._lanes[said] = self._find_lane(request, template)
-        return self._lanes[said]
+        if said not in self._places:
+            self._places[said] = self._find_lane(request, template)
+        return self._places[said]
 
     def _find_lane(self, request: JobRequest, template: Template | None) -> tuple[int, str]:
         lane = job_requests.lane_of(request, template)
         command_permission.check_allowed(self._scheduler, lane)
         self._check_limits(lane.limits)
-        return self._lane_ids.find(lane), lane.job_type
+        self.lanes.append(lane)
+        return len(self.lanes) - 1, lane.job_type
 
     def _params(self, job_type: str, plan: Plan) -> str:
         stored = {**(plan.template.params if plan.template else {}), **self._origin.params}
@@ -138,20 +176,9 @@ class Builder:
         return parent.job_id
 
     def _check_limits(self, named: Mapping[str, int]) -> None:
-        if not named:
-            return
-        if self._limits is None:
-            self._limits = {row["name"] for row in self._tx.rows("limits")}
         for name in named:
-            if name not in self._limits:
+            if name not in self._facts.limits:
                 raise errors.UnknownLimit(name)
-
-
-def _jobs_named(request: JobRequest) -> Iterator[str]:
-    if request.parent_id is not None:
-        yield str(request.parent_id)
-    if request.needs or request.produces:
-        yield from artifact_names.jobs_named((*request.needs, *request.produces))
 
 
 _of_lane = operator.attrgetter("job_type", "queue", "cost_units", "requires")
