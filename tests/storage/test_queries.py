@@ -17,7 +17,9 @@ POSTGRES = "headway.storage.postgres"
 SOURCE = Path(headway.__file__).parent
 HEAD = re.compile(r"^-- name: (\w+)", re.MULTILINE)
 PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
-SPEAKING_NO_SQL = [f"scheduler/{stage}" for stage in ("change", "explain", "manage", "upkeep")]
+SPEAKING_NO_SQL = [
+    f"scheduler/{stage}" for stage in ("change", "explain", "lease", "manage", "upkeep")
+]
 """Folders that ask the store by its typed functions alone."""
 METHODS = {"rows", "values", "row", "value", "do", "put", "many", "expect", "ask"}
 

@@ -1,7 +1,9 @@
 """Claims as they are kept: jobs that a worker took and has not started."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
+from headway.domain.states import JobStatus
 from headway.storage.transaction import Transaction
 
 
@@ -18,6 +20,24 @@ def expired(tx: Transaction, count: int) -> list[int]:
 def give_back(tx: Transaction, numbers: Iterable[int]) -> None:
     """These claims led to nothing: the jobs are queued again."""
     tx.many("return_claim", [{"number": number} for number in numbers])
+
+
+class Claim(NamedTuple):
+    """A job that a worker keeps before it starts, and what it waits for. Times in milliseconds."""
+
+    number: int
+    status: JobStatus
+    worker_id: str | None
+    claim_expires_at: int
+    wait_kind: str | None
+    wait_detail: str | None
+    denials: int
+    limited_since: int | None
+
+
+def keep(tx: Transaction, claim: Claim) -> None:
+    """A worker keeps a job that it has not started."""
+    tx.do("claim_job", **claim._asdict())
 
 
 def renew_all(tx: Transaction, until: int) -> None:

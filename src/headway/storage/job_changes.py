@@ -52,6 +52,12 @@ def request_cancel(tx: Transaction, number: int, cancel: str) -> None:
     tx.do("request_cancel", number=number, cancel=cancel)
 
 
+def note_waited_on(tx: Transaction, number: int, kinds: Iterable[str]) -> None:
+    """The kinds of gates that a job has waited on so far."""
+    waited_on = codec.dump(list(kinds))
+    tx.put("note_waited_on", numbers=records.listed([number]), waited_on=waited_on)
+
+
 def become_history(tx: Transaction, numbers: Iterable[int]) -> None:
     """Retries of an earlier generation leave their chains."""
     tx.many("leave_chain", [{"number": number} for number in numbers])

@@ -1,13 +1,72 @@
 """Leases as they are kept."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 import msgspec
 
 from headway.domain.answers import CurrentJob
+from headway.domain.leases import LeaseState
 from headway.domain.values import moments
 from headway.storage import records
-from headway.storage.transaction import Transaction
+from headway.storage.transaction import Row, Transaction
+
+
+class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A lease, live or over. Times are in milliseconds."""
+
+    lease_id: str
+    job_id: str
+    worker_id: str
+    cost_units: int
+    ttl_ms: int
+    granted_at: int
+    expires_at: int
+    state: LeaseState = LeaseState.ACTIVE
+    deadline: int | None = None
+    cancel: str | None = None
+
+
+class Renewal(NamedTuple):
+    """How long a lease lasts from here on, and how far its job has come, if that is known."""
+
+    lease_id: str
+    expires_at: int
+    progress: str | None
+
+
+def live(tx: Transaction, lease_ids: Iterable[str]) -> dict[str, LeaseRecord]:
+    """Those of these leases that are live, by id."""
+    rows = tx.rows("leases_by_id", lease_ids=records.listed(lease_ids))
+    return {row["lease_id"]: _record(row) for row in rows}
+
+
+def _record(row: Row) -> LeaseRecord:
+    return LeaseRecord(
+        lease_id=row["lease_id"],
+        job_id=row["job_id"],
+        worker_id=row["worker_id"],
+        cost_units=row["cost_units"],
+        ttl_ms=row["ttl_ms"],
+        granted_at=row["granted_at"],
+        expires_at=row["expires_at"],
+        deadline=row["deadline"],
+        cancel=row["cancel"],
+    )
+
+
+def ended(tx: Transaction, lease_id: str) -> LeaseRecord | None:
+    """A lease that is over, as its run remembers it."""
+    row = tx.row("ended_lease", lease_id=lease_id)
+    if row is None:
+        return None
+    named = {name: value for name, value in row.items() if name != "lease_state"}
+    return LeaseRecord(**named, state=LeaseState(row["lease_state"]))
+
+
+def renew(tx: Transaction, renewals: Iterable[Renewal]) -> None:
+    """Heartbeats: these leases last longer."""
+    tx.many("renew_lease", [one._asdict() for one in renewals])
 
 
 class HeldLease(msgspec.Struct, frozen=True, kw_only=True):

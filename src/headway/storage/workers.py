@@ -81,6 +81,11 @@ def built_in(tx: Transaction) -> list[WorkerRecord]:
     return [one for one in registered(tx) if one.built_in]
 
 
+def touch(tx: Transaction, worker_id: str) -> None:
+    """A worker was heard of."""
+    tx.put("touch_worker", worker_id=worker_id, now=tx.now_ms)
+
+
 def leave(tx: Transaction, worker_id: str) -> None:
     """A worker has gone; its name stays that of its token."""
     tx.do("leave_worker", worker_id=worker_id, now=tx.now_ms)

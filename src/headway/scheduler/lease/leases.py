@@ -1,12 +1,11 @@
 """Leases: granted, denied, renewed, expired."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from headway.domain import errors, events, leases, states
 from headway.domain.gates import Closed, pause
 from headway.domain.gates import limits as limits_gate
-from headway.domain.leases import Lease, LeaseState
+from headway.domain.leases import Lease
 from headway.domain.limits import Room
 from headway.domain.values import moments
 from headway.domain.workers import Abilities
@@ -18,9 +17,11 @@ from headway.scheduler.claim.pick import Candidate, ClaimRequest
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, jobs, limits, records, reservations
+from headway.storage import claims, codec, job_changes, jobs, limits, reservations, workers
+from headway.storage import leases as kept
+from headway.storage.leases import LeaseRecord, Renewal
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Row, Transaction
+from headway.storage.transaction import Transaction
 
 
 def prepare(scheduler: Scheduler, tx: Transaction, reference: str, worker_id: str) -> int:
@@ -153,8 +154,7 @@ def _keep_claim(
 ) -> None:
     states.check(record.job_id, record.status, status)
     expires = tx.now_ms + int(scheduler.rules.claim_ttl_s * 1000)
-    tx.do(
-        "claim_job",
+    claim = claims.Claim(
         number=record.number,
         status=status,
         worker_id=record.worker_id,
@@ -164,9 +164,9 @@ def _keep_claim(
         denials=denials,
         limited_since=_limited_since(tx, record, kind),
     )
+    claims.keep(tx, claim)
     if kind is not None and kind not in record.waited_on:
-        waited_on = codec.dump((*record.waited_on, kind))
-        tx.put("note_waited_on", numbers=records.listed([record.number]), waited_on=waited_on)
+        job_changes.note_waited_on(tx, record.number, (*record.waited_on, kind))
     tx.due_at(expires)
 
 
@@ -188,46 +188,41 @@ def heartbeat(
     beats: Sequence[HeartbeatItem],
 ) -> list[BeatAnswer]:
     """Renew leases, many at once; each is answered for itself."""
-    rows = tx.rows("leases_by_id", lease_ids=records.listed(beat.lease_id for beat in beats))
-    live = {row["lease_id"]: row for row in rows}
+    live = kept.live(tx, (beat.lease_id for beat in beats))
     answers, renewals = [], []
     for beat in beats:
-        row = live.get(beat.lease_id)
-        if row is None or row["worker_id"] != worker_id:
-            error = _why_not_held(tx, row, beat.lease_id, worker_id)
+        lease = live.get(beat.lease_id)
+        if lease is None or lease.worker_id != worker_id:
+            error = _why_not_held(tx, lease, beat.lease_id, worker_id)
             answers.append(BeatAnswer(lease_id=beat.lease_id, error=error))
         else:
-            renewals.append(_renewal(tx, row, beat))
+            renewals.append(_renewal(tx, lease, beat))
             answers.append(
                 BeatAnswer(
                     lease_id=beat.lease_id,
-                    expires_at=moments.from_millis(renewals[-1]["expires_at"]),
-                    cancel=row["cancel"],
+                    expires_at=moments.from_millis(renewals[-1].expires_at),
+                    cancel=lease.cancel,
                 )
             )
-    tx.many("renew_lease", renewals)
-    tx.put("touch_worker", worker_id=worker_id, now=tx.now_ms)
+    kept.renew(tx, renewals)
+    workers.touch(tx, worker_id)
     return answers
 
 
-def _renewal(tx: Transaction, row: Row, beat: HeartbeatItem) -> dict[str, Any]:
+def _renewal(tx: Transaction, lease: LeaseRecord, beat: HeartbeatItem) -> Renewal:
     progress = None
     if beat.progress is not None or beat.message is not None:
         progress = codec.dump({"fraction": beat.progress, "message": beat.message, "at": tx.now})
-    return {
-        "lease_id": row["lease_id"],
-        "expires_at": leases.expires_at(tx.now_ms, row["ttl_ms"], row["deadline"]),
-        "progress": progress,
-    }
+    expires_at = leases.expires_at(tx.now_ms, lease.ttl_ms, lease.deadline)
+    return Renewal(lease.lease_id, expires_at, progress)
 
 
 def refusals(
     tx: Transaction, worker_id: str, lease_ids: Collection[str]
 ) -> dict[str, errors.HeadwayError]:
     """Why some of these leases are not held by this worker now; those that are have no reason."""
-    rows = tx.rows("leases_by_id", lease_ids=records.listed(lease_ids))
-    live = {row["lease_id"]: row for row in rows}
-    held = {row["lease_id"] for row in rows if row["worker_id"] == worker_id}
+    live = kept.live(tx, lease_ids)
+    held = {lease_id for lease_id, lease in live.items() if lease.worker_id == worker_id}
     return {
         lease_id: _why_not_held(tx, live.get(lease_id), lease_id, worker_id)
         for lease_id in lease_ids
@@ -236,29 +231,28 @@ def refusals(
 
 
 def _why_not_held(
-    tx: Transaction, live: Row | None, lease_id: str, worker_id: str
+    tx: Transaction, live: LeaseRecord | None, lease_id: str, worker_id: str
 ) -> errors.HeadwayError:
-    row = live or tx.row("ended_lease", lease_id=lease_id)
-    if row is None:
+    lease = live or kept.ended(tx, lease_id)
+    if lease is None:
         return errors.NotFound("lease", lease_id)
-    if row["worker_id"] != worker_id:
+    if lease.worker_id != worker_id:
         return errors.ForeignLease(lease_id)
-    return errors.LeaseEnded(lease_id, row["lease_state"])
+    return errors.LeaseEnded(lease_id, lease.state)
 
 
 def view(tx: Transaction, lease_id: str) -> Lease:
     """A lease, live or over."""
-    rows = tx.rows("leases_by_id", lease_ids=records.listed([lease_id]))
-    row = rows[0] if rows else tx.row("ended_lease", lease_id=lease_id)
-    if row is None:
+    found = kept.live(tx, [lease_id]).get(lease_id) or kept.ended(tx, lease_id)
+    if found is None:
         raise errors.NotFound("lease", lease_id)
     return Lease(
-        lease_id=row["lease_id"],
-        job_id=row["job_id"],
-        worker_id=row["worker_id"],
-        cost_units=row["cost_units"],
-        ttl_s=row["ttl_ms"] / 1000,
-        granted_at=moments.from_millis(row["granted_at"]),
-        expires_at=moments.from_millis(row["expires_at"]),
-        state=LeaseState.ACTIVE if rows else LeaseState(row["lease_state"]),
+        lease_id=found.lease_id,
+        job_id=found.job_id,
+        worker_id=found.worker_id,
+        cost_units=found.cost_units,
+        ttl_s=found.ttl_ms / 1000,
+        granted_at=moments.from_millis(found.granted_at),
+        expires_at=moments.from_millis(found.expires_at),
+        state=found.state,
     )
