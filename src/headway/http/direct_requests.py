@@ -47,7 +47,7 @@ class DirectRequests:
 
     async def run(self, by: Principal, job_type: str, body: DirectBody) -> DirectAnswer:
         """Run a handler in the next slot and answer with its result."""
-        self._check(job_type, body)
+        await asyncio.to_thread(self._check, job_type, body)  # params may be long
         asked = time.monotonic()
         request_id = self._scheduler.new_id(self._scheduler.clock.now())
         self._present += 1
