@@ -27,6 +27,10 @@ COMMANDS = {
     "gc": ("housekeeping", "Remove jobs that ended long ago, with their runs, logs and events."),
     "backup": ("housekeeping", "Copy the database to a file while it is in use."),
     "verify": ("housekeeping", "Check that the database is intact and consistent."),
+    "prove": (
+        "prove",
+        "Kill servers, workers and clients at random, and check that nothing is lost or doubled.",
+    ),
     "migrate": (
         "housekeeping",
         "Bring the database up to date, or copy it to another one.",

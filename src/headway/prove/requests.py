@@ -1,0 +1,71 @@
+"""What clients submit. The first part of a key says which kind of job it belongs to."""
+
+import random
+from typing import Any
+
+PLAIN = "plain"
+FLAKY = "flaky"
+HOPELESS = "hopeless"
+APART = "apart"
+REMOTE = "remote"
+LINE = "line"
+GRAPH = "graph"
+GROUP = "group"
+FIRE = "fire"
+
+RETRIED = {"max_attempts": 50, "base_delay_s": 0.05, "max_delay_s": 0.2}
+"""More attempts than there can be kills of one job."""
+
+GIVES_UP = {"max_attempts": 1, "base_delay_s": 0.05, "max_delay_s": 0.2}
+ONCE = {"max_attempts": 0}
+TYPES = {APART: "apart", REMOTE: "remote"}
+LONGEST_MS = 40
+PRIORITIES = (0, 0, 10)
+
+
+def kind_of(key: str) -> str:
+    """The kind that a key belongs to."""
+    return key.partition("/")[0]
+
+
+def single(kind: str, key: str, chance: random.Random) -> dict[str, Any]:
+    """One job of a kind."""
+    params: dict[str, Any] = {"key": key, "ms": chance.randrange(LONGEST_MS)}
+    made: dict[str, Any] = {
+        "job_type": TYPES.get(kind, "work"),
+        "params": params,
+        "idempotency_key": key,
+        "retry_policy": RETRIED,
+        "priority": chance.choice(PRIORITIES),
+    }
+    if kind == FLAKY:
+        params["fails"] = chance.randint(1, 2)
+    if kind == HOPELESS:
+        params["fails"] = 100
+        made["retry_policy"] = GIVES_UP
+    if kind == LINE:
+        made |= {"queue": "line", "requires": ["line"], "retry_policy": ONCE, "priority": 0}
+    return made
+
+
+def diamond(key: str, chance: random.Random) -> list[dict[str, Any]]:
+    """Four jobs: the first, two after it, and one after both."""
+    after: dict[str, list[str]] = {
+        "a": [],
+        "b": ["ref:a"],
+        "c": ["ref:a"],
+        "d": ["ref:b", "ref:c"],
+    }
+    return [
+        {**single(GRAPH, f"{key}/{ref}", chance), "ref": ref, "after": predecessors}
+        for ref, predecessors in after.items()
+    ]
+
+
+def sequence(key: str, chance: random.Random) -> dict[str, Any]:
+    """A group of three jobs, one after another."""
+    return {
+        "name": key,
+        "mode": "sequential",
+        "jobs": [single(GROUP, f"{key}/{place}", chance) for place in range(3)],
+    }
