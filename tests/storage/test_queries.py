@@ -18,7 +18,11 @@ SOURCE = Path(headway.__file__).parent
 HEAD = re.compile(r"^-- name: (\w+)", re.MULTILINE)
 PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
 SPEAKING_NO_SQL = [
-    f"scheduler/{stage}" for stage in ("change", "explain", "lease", "manage", "upkeep")
+    *(f"scheduler/{stage}" for stage in ("change", "explain", "lease", "manage", "upkeep")),
+    "operations",
+    "worker",
+    "client",
+    "cli",
 ]
 """Folders that ask the store by its typed functions alone."""
 METHODS = {"rows", "values", "row", "value", "do", "put", "many", "expect", "ask"}

@@ -8,7 +8,7 @@ from headway.domain.tokens import Principal, Role
 from headway.operations import children
 from headway.scheduler import command_permission
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs
+from headway.storage import jobs, workers
 from headway.storage.transaction import Transaction
 
 
@@ -48,7 +48,7 @@ def check_change(
 def check_own_worker(tx: Transaction, principal: Principal, worker_id: str) -> None:
     """Like `check_worker`, where a worker that is not known is not the caller's either."""
     check_worker(tx, principal, worker_id)
-    if not principal.may(Role.ADMIN) and tx.row("owner_of_worker", worker_id=worker_id) is None:
+    if not principal.may(Role.ADMIN) and workers.owner(tx, worker_id) is None:
         raise errors.ForeignWorker(worker_id)
 
 
@@ -56,6 +56,6 @@ def check_worker(tx: Transaction, principal: Principal, worker_id: str) -> None:
     """A worker belongs to the token that used its id first; only an admin may speak for others."""
     if principal.may(Role.ADMIN):
         return
-    owner = tx.row("owner_of_worker", worker_id=worker_id)
-    if owner is not None and owner["token_id"] != principal.token_id:
+    owner = workers.owner(tx, worker_id)
+    if owner is not None and owner.token_id != principal.token_id:
         raise errors.ForeignWorker(worker_id)

@@ -11,7 +11,7 @@ from headway.domain.requests.job_requests import AfterRequest, JobRequest
 from headway.domain.tokens import Principal, Role
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit.references import REF
-from headway.storage import jobs, records
+from headway.storage import jobs, workers
 from headway.storage.records import JobRecord
 from headway.storage.transaction import Transaction
 
@@ -63,9 +63,9 @@ def _names(scheduler: Scheduler, request: JobRequest) -> Iterator[str]:
 def _check_keys(tx: Transaction, principal: Principal, wanted: Sequence[JobRequest]) -> None:
     """A key that finds a job shows it: only a child of this token's own jobs."""
     keys = [one.idempotency_key for one in wanted if one.idempotency_key is not None]
-    rows = tx.rows("jobs_by_idempotency_key", keys=records.listed(keys)) if keys else ()
     unique = [one.unique_key for one in wanted if one.unique_key is not None]
-    found = {row["number"] for row in rows} | set(jobs.active_by_unique_key(tx, unique).values())
+    active = jobs.active_by_unique_key(tx, unique)
+    found = {*jobs.by_idempotency_key(tx, keys), *active.values()}
     if not all(_is_own(tx, principal, number) for number in found):
         raise errors.Forbidden("a job that is no child of this token's jobs has the same key")
 
@@ -90,5 +90,5 @@ def _runs(tx: Transaction, principal: Principal, record: JobRecord) -> bool:
     """Whether the last link of the job's chain runs on a worker of this token."""
     ends = jobs.chain_ends(tx, [abs(record.chain)]).values()
     running = [one.number for one in ends if one.status is states.RUNNING]
-    owners = [tx.row("owner_of_worker", worker_id=one.worker_id) for one in jobs.read(tx, running)]
-    return any(one is not None and one["token_id"] == principal.token_id for one in owners)
+    owners = [workers.owner(tx, str(one.worker_id)) for one in jobs.read(tx, running)]
+    return any(one is not None and one.token_id == principal.token_id for one in owners)

@@ -19,6 +19,7 @@ from headway.protocol.work_shapes import (
 )
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
+from headway.storage import runs
 from headway.storage.transaction import Manner, Transaction
 
 LARGEST_PIECE = 256 * 1024
@@ -83,21 +84,12 @@ def _note_move(scheduler: Scheduler, pieces: list[LogItem]) -> None:
     if scheduler.data_id is None or not first:
         return
     came = scheduler.store.read(
-        lambda tx: [one for one in first if _home(tx, one) != scheduler.data_id]
+        lambda tx: [one for one in first if runs.output_home(tx, one) != scheduler.data_id]
     )
     for run_id in came:
         scheduler.store.write(
-            partial(_move, run_id=run_id, data_id=scheduler.data_id), Manner.BESIDE
+            partial(runs.move_output, run_id=run_id, data_id=scheduler.data_id), Manner.BESIDE
         )
-
-
-def _home(tx: Transaction, run_id: str) -> str | None:
-    row = tx.row("output_home", run_id=run_id)
-    return row["output_at"] if row else None
-
-
-def _move(tx: Transaction, run_id: str, data_id: str) -> None:
-    tx.do("move_output", run_id=run_id, data_id=data_id)
 
 
 def _answer(scheduler: Scheduler, piece: LogItem) -> ItemAnswer:

@@ -11,6 +11,7 @@ from headway.protocol.operation import Nothing, Page
 from headway.protocol.work_shapes import DrainBody, WorkerBody
 from headway.scheduler.claim import claims
 from headway.scheduler.explain import status
+from headway.storage import workers
 from headway.storage.transaction import Transaction
 
 
@@ -38,8 +39,8 @@ def leave(call: Call[Nothing, Nothing], tx: Transaction) -> WorkerBody:
     worker = _known(call, tx)
     if worker.built_in and worker.alive:
         raise errors.BuiltInWorker(worker_id)
-    owner = tx.row("owner_of_worker", worker_id=worker_id)
-    own = owner is not None and owner["token_id"] == call.principal.token_id
+    owner = workers.owner(tx, worker_id)
+    own = owner is not None and owner.token_id == call.principal.token_id
     claims.leave(call.scheduler, tx, worker_id, forget=not own)
     return WorkerBody(worker_id=worker_id)
 

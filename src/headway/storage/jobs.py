@@ -111,6 +111,12 @@ def active_by_unique_key(tx: Transaction, keys: Collection[str]) -> dict[str, in
     return {row["unique_key"]: row["number"] for row in rows}
 
 
+def by_idempotency_key(tx: Transaction, keys: Collection[str]) -> list[int]:
+    """The jobs that were submitted with these keys."""
+    rows = tx.rows("jobs_by_idempotency_key", keys=records.listed(keys)) if keys else ()
+    return [row["number"] for row in rows]
+
+
 def _existing(tx: Transaction, numbers: Collection[int]) -> list[int]:
     return [row["number"] for row in tx.rows("job_records", numbers=records.listed(numbers))]
 

@@ -40,6 +40,11 @@ def output_home(tx: Transaction, run_id: str) -> str | None:
     return row["output_at"] if row else None
 
 
+def move_output(tx: Transaction, run_id: str, data_id: str) -> None:
+    """From here on the output of a run goes to another data directory, all of it."""
+    tx.do("move_output", run_id=run_id, data_id=data_id)
+
+
 class RunOfJob(msgspec.Struct, frozen=True, kw_only=True):
     """Whose run it is, with which params, and how it ended."""
 

@@ -1,6 +1,7 @@
 """Workers as they are kept."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -28,6 +29,12 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
     data_id: str | None
     data: str | None
     url: str | None
+
+
+class Owner(NamedTuple):
+    """The token that used a worker first; None is whoever needed none."""
+
+    token_id: str | None
 
 
 def see(
@@ -79,6 +86,12 @@ def registered(tx: Transaction) -> list[WorkerRecord]:
 def built_in(tx: Transaction) -> list[WorkerRecord]:
     """The workers of servers that are known and have not left."""
     return [one for one in registered(tx) if one.built_in]
+
+
+def owner(tx: Transaction, worker_id: str) -> Owner | None:
+    """Whose a worker is, if it is known."""
+    row = tx.row("owner_of_worker", worker_id=worker_id)
+    return Owner(row["token_id"]) if row else None
 
 
 def touch(tx: Transaction, worker_id: str) -> None:
