@@ -11,6 +11,7 @@ import msgspec
 from headway.domain.errors import HeadwayError
 from headway.domain.values import moments
 from headway.scheduler.scheduler import Scheduler
+from headway.storage import events, facts
 from headway.storage.store import Store
 from headway.storage.transaction import Manner, Transaction
 
@@ -87,16 +88,16 @@ class Health:
 
 def _read(store: Store, done: "Future[None]") -> None:
     try:
-        store.read(lambda tx: tx.rows("event_bounds"))
+        store.read(events.bounds)
     except Exception as error:
         done.set_exception(error)
     else:
         done.set_result(None)
 
 
-def _write(tx: Transaction) -> int:
+def _write(tx: Transaction) -> None:
     """A write that fails is the only sign of a full disk, and one that works that it has room."""
-    return tx.do("put_fact", name=WRITTEN, value=moments.show(tx.now))
+    facts.put(tx, WRITTEN, moments.show(tx.now))
 
 
 def readiness(problems: list[Problem], *, brief: bool) -> Readiness:

@@ -1,6 +1,7 @@
 """Prometheus metrics: the questions an operator asks, answered from the database."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -14,7 +15,7 @@ from prometheus_client.core import (
 from headway.domain import errors
 from headway.scheduler.admit import lane_gates
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import limits
+from headway.storage import jobs, leases, limits, webhooks
 from headway.storage.transaction import Transaction
 
 
@@ -74,16 +75,13 @@ class Metrics:
         ended = CounterMetricFamily(
             "headway_jobs_ended", "Ended jobs, by status", labels=["status"]
         )
-        for row in tx.rows("totals"):
-            ended.add_metric([row["status"]], row["count"])
+        for status, count in jobs.totals(tx).items():
+            ended.add_metric([status], count)
         yield ended
         running = GaugeMetricFamily(
             "headway_leases", "Active leases, by queue and job type", labels=["queue", "job_type"]
         )
-        counts: dict[tuple[str, str], int] = {}
-        for row in tx.rows("live_leases"):
-            key = (row["queue"], row["job_type"])
-            counts[key] = counts.get(key, 0) + 1
+        counts = Counter((one.queue, one.job_type) for one in leases.current_jobs(tx))
         for labels, count in counts.items():
             running.add_metric(list(labels), count)
         yield running
@@ -148,6 +146,6 @@ def _deliveries(tx: Transaction) -> Iterator[Metric]:
     deliveries = GaugeMetricFamily(
         "headway_deliveries", "Webhook deliveries, by status", labels=["status"]
     )
-    for row in tx.rows("count_deliveries"):
-        deliveries.add_metric([row["status"]], row["count"])
+    for status, count in webhooks.counts(tx).items():
+        deliveries.add_metric([status], count)
     yield deliveries

@@ -148,6 +148,11 @@ def bring_back(tx: Transaction, latest: int) -> None:
     tx.do("bring_back_deliveries", latest=latest)
 
 
+def counts(tx: Transaction) -> dict[DeliveryStatus, int]:
+    """How many messages there are, by status."""
+    return {DeliveryStatus(row["status"]): row["count"] for row in tx.rows("count_deliveries")}
+
+
 def next_due(tx: Transaction) -> int | None:
     """When the next message is due that is not due yet."""
     moment: int | None = tx.rows("next_delivery_after", now=tx.now_ms)[0]["at"]
