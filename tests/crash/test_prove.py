@@ -61,6 +61,7 @@ def test_a_sound_postgres_store_passes_in_a_schema_that_is_removed(
 ) -> None:
     url = fresh_database()
     report = proved(tmp_path, "--kills", "4", "--db", url, code=0)
+    assert report["kept"] is None
     assert report["store"] == "PostgreSQL"
     assert report["jobs"] > 0
     with psycopg.connect(url) as connection:

@@ -30,6 +30,11 @@ class Place:
         """The file of the database, if it is a file."""
         return self.folder / "data" / "headway.db"
 
+    @property
+    def where(self) -> str:
+        """What a person looks for who wants to see or remove it."""
+        return str(self.folder)
+
     def execute(self, statement: str) -> None:
         """Run a statement in the database, where that is not a file."""
         raise NotImplementedError
@@ -54,6 +59,11 @@ class PostgresPlace(Place):
     @property
     def database(self) -> None:
         """The files are those of the PostgreSQL server."""
+
+    @property
+    def where(self) -> str:
+        """The directory and the schema."""
+        return f"{self.folder} and the schema {self.schema}"
 
     def remove(self) -> None:
         """Drop the schema and remove the directory."""

@@ -57,7 +57,7 @@ def prove(place: Place, plan: Plan, tell: Tell) -> Report:
         kills=chaos.kills,
         restarts=sum(max(0, one.starts - 1) for one in fleet.members),
         images=chaos.images.made,
-        kept=str(place.folder) if found and plan.control is None else None,
+        kept=place.where if found and plan.control is None else None,
     )
     return report.build(run, told, kept, found)
 

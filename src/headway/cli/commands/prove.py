@@ -51,6 +51,8 @@ def prove(
     keep: Keep = False,
 ) -> None:
     """Kill servers, workers and clients at random, and check that nothing is lost or doubled."""
+    import msgspec
+
     from headway.cli.text.bar import Bar
     from headway.domain import errors
     from headway.prove import places, proof, report
@@ -68,7 +70,9 @@ def prove(
     except BaseException:
         place.remove()
         raise
-    if not keep and done.kept is None:
+    if keep:
+        done = msgspec.structs.replace(done, kept=place.where)
+    elif done.kept is None:
         place.remove()
 
     def render() -> None:
