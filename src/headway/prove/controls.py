@@ -26,8 +26,11 @@ class Gardener:
         self._servers = Servers(fleet.urls, fleet.token, lambda: time.monotonic() < until)
 
     def lost_submit(self) -> None:
-        """The store forgets a job whose submit was acknowledged."""
-        job_id = self._find(lambda told: _of_kind(told, requests.PLAIN))
+        """The store forgets a job whose submit was acknowledged.
+
+        It has ended by then: a lease without its job would keep all leases from expiring.
+        """
+        job_id = self._find(_succeeded)
         self._execute(
             "DELETE FROM runs WHERE job_number = (SELECT number FROM jobs WHERE job_id = '{}')",
             job_id,
@@ -84,13 +87,10 @@ class Gardener:
             raw.execute(statement.format(job_id))
 
 
-def _of_kind(told: History, kind: str) -> list[str]:
-    return [one for key, ids in told.jobs.items() if key.startswith(f"{kind}/") for one in ids]
-
-
 def _succeeded(told: History) -> list[str]:
     """Jobs that a client saw succeed."""
-    plain = set(_of_kind(told, requests.PLAIN))
+    keys = [key for key in told.jobs if requests.kind_of(key) == requests.PLAIN]
+    plain = {one for key in keys for one in told.jobs[key]}
     return [one for one, end in told.seen.items() if end == "SUCCEEDED" and one in plain]
 
 
