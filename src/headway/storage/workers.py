@@ -32,7 +32,7 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Owner(NamedTuple):
-    """The token that used a worker first; None is whoever needed none."""
+    """The token that used a worker first; None if none was needed."""
 
     token_id: str | None
 
