@@ -16,7 +16,7 @@ from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import recovery
 from headway.settings import Settings
-from headway.storage import workers
+from headway.storage.manage import workers
 
 DEAD = "gone"
 

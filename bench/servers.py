@@ -11,7 +11,7 @@ import psycopg
 from bench import far
 from bench.bed import bed, working
 from bench.drain import fill, wait_for, wait_here
-from headway.storage.transaction import READY, Transaction
+from headway.storage.engine.transaction import READY, Transaction
 
 
 def drain(

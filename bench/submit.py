@@ -8,7 +8,7 @@ from bench.bed import bed
 from headway.domain.requests.job_requests import JobRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
-from headway.storage.awaiting import awaiting
+from headway.storage.engine.awaiting import awaiting
 
 REQUEST = JobRequest(job_type="noop")
 

@@ -21,8 +21,8 @@ from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit as submitting
 from headway.storage import events, jobs, run_lists
-from headway.storage.store import Store
-from headway.storage.transaction import Manner
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import Manner
 
 WORKER = "worker-1"
 

@@ -6,8 +6,8 @@ from headway.domain.tokens import Principal, Role, Token, digest
 from headway.files import token_file
 from headway.scheduler.manage import audit, tokens
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import tokens as stored
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import tokens as stored
 
 
 def ensure(data: Path, scheduler: Scheduler) -> None:

@@ -22,9 +22,9 @@ from headway.operations.local import LocalTransport
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.scheduler.submit import submit
 from headway.settings import Settings
-from headway.storage.store import Clock, Database, Store
-from headway.storage.transaction import Borrowed, Transaction
-from headway.storage.workers import WorkerRecord
+from headway.storage.engine.store import Clock, Database, Store
+from headway.storage.engine.transaction import Borrowed, Transaction
+from headway.storage.manage.workers import WorkerRecord
 from headway.worker import process_groups
 from headway.workspace import Workspace, plugins
 

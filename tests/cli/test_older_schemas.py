@@ -10,7 +10,7 @@ import headway
 from headway import local_wiring
 from headway.clock import SystemClock
 from headway.domain import errors
-from headway.storage.store import Database
+from headway.storage.engine.store import Database
 
 COMMANDS = (
     *("jobs list", "jobs status", "why 1", "jobs cancel 1", "submit story", "run -- true"),

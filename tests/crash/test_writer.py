@@ -10,10 +10,10 @@ import pytest
 
 from headway.clock import SystemClock
 from headway.domain import errors
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import Connection, Transaction
+from headway.storage.engine.writer import Writer
 from headway.storage.sqlite.database import SqliteDatabase
-from headway.storage.store import Store
-from headway.storage.transaction import Connection, Transaction
-from headway.storage.writer import Writer
 
 WAIT_S = 30
 

@@ -11,8 +11,8 @@ from headway.domain.tokens import Principal, Role
 from headway.http.claim_polls import ClaimPolls
 from headway.protocol.work_shapes import ClaimBody, ReleaseItem
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.engine.store import Store
 from headway.storage.sqlite.database import SqliteDatabase
-from headway.storage.store import Store
 from headway.workspace import Workspace
 
 

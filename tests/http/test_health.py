@@ -14,8 +14,8 @@ from tests.storage.conftest import scheduler_on
 from headway.domain import errors
 from headway.http import health
 from headway.http.health import Health, Readiness
+from headway.storage.engine.store import Store
 from headway.storage.postgres.database import PostgresDatabase
-from headway.storage.store import Store
 
 FROZEN = "LOCK TABLE events"
 PATIENCE_S = 30

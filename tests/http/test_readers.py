@@ -13,8 +13,8 @@ from headway.http.application import Application, ServerState
 from headway.operations import dispatch
 from headway.scheduler.manage import tokens
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.engine.store import Store
 from headway.storage.sqlite.database import SqliteDatabase
-from headway.storage.store import Store
 from headway.workspace import Workspace
 
 MANY = 50

@@ -11,8 +11,8 @@ from tests.servers import Server, Stage
 
 from headway.clock import SystemClock
 from headway.scheduler.manage import tokens
+from headway.storage.engine.store import Store
 from headway.storage.sqlite.database import SqliteDatabase
-from headway.storage.store import Store
 
 SSE = {"accept": "text/event-stream"}
 SOON_S = 2.0

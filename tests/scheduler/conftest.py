@@ -8,9 +8,9 @@ import pytest
 from tests.helpers import MovableClock, claim, event_kinds, finish, job, run_next, submit
 
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.engine.store import Database, Store
 from headway.storage.postgres.database import PostgresDatabase
 from headway.storage.sqlite.database import SqliteDatabase
-from headway.storage.store import Database, Store
 from headway.workspace import Workspace
 
 __all__ = ["MovableClock", "claim", "event_kinds", "finish", "job", "run_next", "submit"]

@@ -22,9 +22,10 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.lease import expire, leases
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct
-from headway.storage import jobs, limits, records, workers
+from headway.storage import jobs, records
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import limits, workers
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 FAR_OFF = datetime(2030, 1, 1, tzinfo=UTC)
 NEW_WORKER = "new"

@@ -14,8 +14,8 @@ from headway.operations import groups, jobs
 from headway.protocol.jobs import Batch
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec
-from headway.storage.transaction import Transaction
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Transaction
 
 
 @pytest.fixture

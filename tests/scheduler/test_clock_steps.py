@@ -23,8 +23,8 @@ from headway.scheduler.upkeep import clock_steps, direct, timekeeper
 from headway.scheduler.upkeep.clock_steps import Step
 from headway.scheduler.upkeep.timekeeper import Timekeeper
 from headway.storage import job_lists, jobs
+from headway.storage.engine.transaction import DUE
 from headway.storage.job_lists import JobFilter
-from headway.storage.transaction import DUE
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY_S = 24 * 3600.0

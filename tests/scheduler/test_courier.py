@@ -20,8 +20,8 @@ from headway.protocol.webhooks import WebhookRequest
 from headway.scheduler.manage import webhooks
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep.courier import MOST_IN_FLIGHT, MOST_PER_ORIGIN, Courier
-from headway.storage import webhooks as kept
-from headway.storage.transaction import DELIVERIES
+from headway.storage.engine.transaction import DELIVERIES
+from headway.storage.manage import webhooks as kept
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from headway.scheduler.change import queue_control
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct, retention, stray_logs, verify
 from headway.scheduler.upkeep.retention import Collected
-from headway.storage import schedules, workers
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import schedules, workers
 
 DAY = 86400.0
 

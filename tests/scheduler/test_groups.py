@@ -23,7 +23,7 @@ from headway.scheduler.change import rewind
 from headway.scheduler.manage import groups
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import timekeeper, verify
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 NO_RETRY = RetryPolicy(max_attempts=0)
 FAILED = RunStatus.FAILED

@@ -14,7 +14,7 @@ from headway.scheduler.explain import status
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import timekeeper
-from headway.storage.transaction import DUE, READY, Transaction
+from headway.storage.engine.transaction import DUE, READY, Transaction
 
 
 def put(scheduler: Scheduler, name: str, size: int | None = None, rate: str | None = None) -> None:

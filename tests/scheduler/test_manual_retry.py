@@ -28,8 +28,8 @@ from headway.scheduler.change import approvals, rewind
 from headway.scheduler.manage import groups, webhooks
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import retention, timekeeper, verify
-from headway.storage import groups as kept
-from headway.storage.webhooks import deliveries
+from headway.storage.manage import groups as kept
+from headway.storage.manage.webhooks import deliveries
 
 FAILED = RunStatus.FAILED
 NO_RETRY, ONE_RETRY = {"max_attempts": 0}, {"max_attempts": 1}

@@ -17,7 +17,7 @@ from headway.scheduler.claim.pick import Candidate, ClaimRequest
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, queries
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 SOURCE = Path(str(resources.files(headway)))
 DECIDED = {("consequences.py", "_record_ends"): ("decide.py", "decide")}

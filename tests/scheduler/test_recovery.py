@@ -13,7 +13,7 @@ from headway.scheduler.explain import status
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import recovery, verify
 from headway.scheduler.upkeep.recovery import Recovered
-from headway.storage import workers
+from headway.storage.manage import workers
 
 DEAD = "built-in"
 

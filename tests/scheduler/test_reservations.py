@@ -16,8 +16,8 @@ from headway.protocol.operation import Paging
 from headway.protocol.reservations import ReservationRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct, timekeeper
-from headway.storage import workers
-from headway.storage.transaction import READY, Transaction
+from headway.storage.engine.transaction import READY, Transaction
+from headway.storage.manage import workers
 
 T = TypeVar("T")
 

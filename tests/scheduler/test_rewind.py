@@ -17,7 +17,7 @@ from headway.scheduler.change import approvals, cancel
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import verify
 from headway.storage import events as stored_events
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 ONCE = {"max_attempts": 0}
 

@@ -20,8 +20,8 @@ from headway.scheduler.manage import schedules, templates
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct, timekeeper, trigger
 from headway.storage import job_lists, jobs
-from headway.storage import schedules as kept
 from headway.storage.job_lists import JobFilter
+from headway.storage.manage import schedules as kept
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -19,7 +19,7 @@ from headway.operations import templates as operations
 from headway.protocol.templates import TemplateQuery
 from headway.scheduler.manage import templates
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import templates as kept
+from headway.storage.manage import templates as kept
 
 
 def make(scheduler: Scheduler, name: str = "story", **fields: Any) -> Template:

@@ -16,7 +16,7 @@ from headway.protocol.work_shapes import ClaimBody
 from headway.scheduler.manage import tokens
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import retention
-from headway.storage import tokens as stored
+from headway.storage.manage import tokens as stored
 
 
 def make(scheduler: Scheduler, role: Role = Role.SUBMIT) -> Token:

@@ -16,7 +16,7 @@ from headway.protocol.webhooks import DeliveryQuery, WebhookRequest
 from headway.scheduler.manage import webhooks
 from headway.scheduler.manage.webhooks import DueDelivery, Tried
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import webhooks as kept
+from headway.storage.manage import webhooks as kept
 
 URL = "http://127.0.0.1:9/hook"
 

@@ -28,7 +28,7 @@ from headway.scheduler.explain import status
 from headway.scheduler.manage import groups, limits
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct
-from headway.storage.transaction import READY
+from headway.storage.engine.transaction import READY
 
 
 def test_there_are_always_nine_gates_in_order(scheduler: Scheduler) -> None:

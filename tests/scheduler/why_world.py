@@ -23,8 +23,9 @@ from headway.scheduler.lease import leases
 from headway.scheduler.manage import groups, limits, markers
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.scheduler.upkeep import direct
-from headway.storage import job_lists, jobs, reservations
+from headway.storage import job_lists, jobs
 from headway.storage.job_lists import JobFilter
+from headway.storage.manage import reservations
 
 TYPES = ("a", "b", "c")
 QUEUES = ("p", "q")

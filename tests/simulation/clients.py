@@ -15,7 +15,7 @@ from headway.scheduler.manage import groups, markers
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 from headway.scheduler.submit.submit import Submission
-from headway.storage.transaction import Manner, Transaction
+from headway.storage.engine.transaction import Manner, Transaction
 
 if TYPE_CHECKING:
     from tests.simulation.facts import JobFacts

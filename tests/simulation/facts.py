@@ -7,8 +7,9 @@ from typing import Any
 
 from headway.domain import states
 from headway.domain.jobs import Lane, Terms
-from headway.storage import codec, records
-from headway.storage.transaction import Row, Transaction
+from headway.storage import records
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Row, Transaction
 
 JOBS = """
 SELECT number, job_id, lane_id, status, priority, position, terms, attempt, generation, gated,

@@ -17,7 +17,7 @@ from headway.scheduler.explain import status
 from headway.scheduler.manage import limits, schedules
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct, verify
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

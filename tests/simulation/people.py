@@ -15,7 +15,7 @@ from headway.scheduler.change import queue_control
 from headway.scheduler.claim import claims
 from headway.scheduler.manage import limits, schedules, templates, webhooks
 from headway.scheduler.upkeep import direct, trigger
-from headway.storage.transaction import Row
+from headway.storage.engine.transaction import Row
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

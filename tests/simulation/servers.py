@@ -11,7 +11,7 @@ from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import recovery
 from headway.scheduler.upkeep.clock_steps import ClockWatch
 from headway.scheduler.upkeep.timekeeper import Rounds
-from headway.storage.workers import WorkerRecord
+from headway.storage.manage.workers import WorkerRecord
 
 if TYPE_CHECKING:
     from tests.simulation.workers import Worker

@@ -11,11 +11,11 @@ from typing import Any
 
 from headway.domain import errors
 from headway.domain.values import moments
+from headway.storage.engine.store import Clock, Database
+from headway.storage.engine.transaction import Transaction
+from headway.storage.engine.writer import Session
 from headway.storage.sqlite.connection import SqliteConnection, SqliteSession
 from headway.storage.sqlite.database import SqliteDatabase
-from headway.storage.store import Clock, Database
-from headway.storage.transaction import Transaction
-from headway.storage.writer import Session
 from headway.testing import MovableClock
 
 

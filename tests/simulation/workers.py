@@ -15,7 +15,7 @@ from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.finish import finish
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
-from headway.storage.transaction import Manner, Transaction
+from headway.storage.engine.transaction import Manner, Transaction
 
 if TYPE_CHECKING:
     from tests.simulation.servers import Server

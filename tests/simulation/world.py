@@ -19,8 +19,8 @@ from tests.simulation.workers import Worker
 
 from headway.domain import errors
 from headway.scheduler.scheduler import Scheduler
-from headway.storage.store import Database, Store
-from headway.storage.transaction import SAFETY_POLL_S, Manner, Transaction
+from headway.storage.engine.store import Database, Store
+from headway.storage.engine.transaction import SAFETY_POLL_S, Manner, Transaction
 from headway.testing import MovableClock
 from headway.workspace import Workspace
 

@@ -7,9 +7,9 @@ import pytest
 from tests.helpers import MovableClock
 
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.engine.store import Database, Store
 from headway.storage.postgres.database import PostgresDatabase
 from headway.storage.sqlite.database import SqliteDatabase
-from headway.storage.store import Database, Store
 from headway.workspace import Workspace
 
 OpenStore = Callable[[], Store]

@@ -5,7 +5,7 @@ import gc
 import weakref
 from concurrent.futures import Future
 
-from headway.storage.awaiting import awaiting
+from headway.storage.engine.awaiting import awaiting
 
 
 def test_a_loop_that_is_over_is_not_kept() -> None:

@@ -23,9 +23,9 @@ from headway.scheduler.finish import finish as finishing
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit as submitting
 from headway.storage import events
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import Manner, Transaction
 from headway.storage.postgres.database import PostgresDatabase
-from headway.storage.store import Store
-from headway.storage.transaction import Manner, Transaction
 
 T = TypeVar("T")
 

@@ -13,9 +13,9 @@ import headway
 from headway.domain import errors
 from headway.domain.requests.job_requests import JobRequest
 from headway.scheduler.submit import submit as submitting
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import READY, Transaction
 from headway.storage.postgres.connection import BorrowedConnection
-from headway.storage.store import Store
-from headway.storage.transaction import READY, Transaction
 
 PATIENCE_S = 30
 

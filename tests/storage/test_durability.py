@@ -15,9 +15,9 @@ import pytest
 from tests.helpers import MovableClock
 
 from headway.domain import errors
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import Transaction
 from headway.storage.sqlite.database import SqliteDatabase
-from headway.storage.store import Store
-from headway.storage.transaction import Transaction
 
 FULL = 2
 WRITES = 5

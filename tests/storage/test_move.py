@@ -17,9 +17,9 @@ from headway.domain.tokens import Role
 from headway.scheduler.manage import tokens
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import verify
-from headway.storage import move
-from headway.storage import tokens as kept_tokens
-from headway.storage.store import Database, Store
+from headway.storage.engine import move
+from headway.storage.engine.store import Database, Store
+from headway.storage.manage import tokens as kept_tokens
 
 Databases = tuple[Database, Database]
 

@@ -13,10 +13,10 @@ from tests.storage.conftest import open_database, scheduler_on
 from headway.domain.requests.job_requests import BatchJobRequest
 from headway.scheduler.submit import submit
 from headway.storage import queries, records
+from headway.storage.engine.store import Store
 from headway.storage.postgres.connection import connect
 from headway.storage.postgres.statements import named
 from headway.storage.sqlite.connection import PACKAGE
-from headway.storage.store import Store
 
 GROWING = "jobs|runs|events|payloads|tags|dependencies|needs|produces|lock_waiters|deliveries"
 

@@ -15,12 +15,12 @@ from tests.storage.conftest import scheduler_on
 from headway.clock import SystemClock
 from headway.domain import errors
 from headway.storage import queries
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import Transaction
 from headway.storage.postgres import session, statements
 from headway.storage.postgres.clock import SharedClock
 from headway.storage.postgres.connection import connect
 from headway.storage.postgres.database import MOST_READERS, PostgresDatabase
-from headway.storage.store import Store
-from headway.storage.transaction import Transaction
 
 PATIENCE_S = 30
 END_THE_OTHERS = """

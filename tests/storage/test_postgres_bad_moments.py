@@ -13,10 +13,10 @@ from tests.helpers import MovableClock, claim, submit
 from tests.storage.conftest import scheduler_on
 
 from headway.domain import errors
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import Manner, Transaction
 from headway.storage.postgres.clock import SharedClock
 from headway.storage.postgres.session import PostgresSession
-from headway.storage.store import Store
-from headway.storage.transaction import Manner, Transaction
 
 PATIENCE_S = 30
 

@@ -12,9 +12,9 @@ from tests.postgres import OwnServer
 from tests.tracing import needs_strace, syncs
 
 from headway.clock import SystemClock
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import Manner, Transaction
 from headway.storage.postgres.database import PostgresDatabase
-from headway.storage.store import Store
-from headway.storage.transaction import Manner, Transaction
 
 WRITES = 5
 SETTING = "SELECT current_setting('synchronous_commit') AS value"

@@ -9,10 +9,10 @@ import psycopg
 import pytest
 from tests.conftest import Guest
 
+from headway.storage.engine.store import Store
 from headway.storage.postgres import sweeper
 from headway.storage.postgres.connection import RawConnection
 from headway.storage.postgres.sweeper import Sweeper
-from headway.storage.store import Store
 
 PATIENCE_S = 30
 MANY = 2 * sweeper.MOST_DEAD["leases"]

@@ -12,11 +12,11 @@ from tests.conftest import Guest
 from tests.helpers import MovableClock
 from tests.storage.test_postgres import end_every_connection
 
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import EVENTS, READY
 from headway.storage.postgres import messenger
 from headway.storage.postgres.connection import RawConnection, connect
 from headway.storage.postgres.database import PostgresDatabase
-from headway.storage.store import Store
-from headway.storage.transaction import EVENTS, READY
 
 PATIENCE_S = 30
 
@@ -71,7 +71,7 @@ def test_a_program_that_ends_without_closing_anything_has_told_the_others(
     program = (
         "from headway.clock import SystemClock\n"
         "from headway.storage.postgres.database import PostgresDatabase\n"
-        "from headway.storage.store import Store\n"
+        "from headway.storage.engine.store import Store\n"
         f"Store(PostgresDatabase({url!r}, SystemClock())).write(lambda tx: tx.wake('{READY}'))"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=PATIENCE_S)

@@ -19,10 +19,10 @@ from headway.domain import errors
 from headway.domain.states import JobStatus
 from headway.scheduler.lease import leases
 from headway.storage import queries
-from headway.storage.columns import COLUMNS
+from headway.storage.engine.columns import COLUMNS
+from headway.storage.engine.store import Store
 from headway.storage.postgres import database as postgres_database
 from headway.storage.postgres.database import PostgresDatabase
-from headway.storage.store import Store
 
 SQLITE = "headway.storage.sqlite"
 POSTGRES = "headway.storage.postgres"

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.helpers import MovableClock, claim, finish, in_queue, submit
 from tests.storage.conftest import OpenStore, open_database, scheduler_on
 
-from headway.storage.store import Store
+from headway.storage.engine.store import Store
 
 Problems = SimpleQueue[str]
 

@@ -10,8 +10,8 @@ from tests.storage.conftest import OpenStore
 
 from headway.domain import errors
 from headway.storage import events
-from headway.storage.store import Store
-from headway.storage.transaction import DELIVERIES, EVENTS, READY, Transaction
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import DELIVERIES, EVENTS, READY, Transaction
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ from headway.domain.workers import Abilities
 from headway.scheduler.claim import pick
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
+from headway.storage.engine.store import Store
 from headway.storage.sqlite.database import SqliteDatabase
-from headway.storage.store import Store
 from headway.worker import local as local_way
 from headway.worker.executors.threads import ThreadExecutor
 from headway.worker.local import LocalTransport

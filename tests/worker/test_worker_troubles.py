@@ -18,8 +18,8 @@ from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
 from headway.protocol.work_shapes import BeatAnswer, HeartbeatItem, Started
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.engine.store import Store
 from headway.storage.sqlite.database import SqliteDatabase
-from headway.storage.store import Store
 from headway.worker import local as local_way
 from headway.worker.context import JobContext, Work
 from headway.worker.executors.calls import timed_out

@@ -23,7 +23,7 @@ from headway.domain.tokens import Token, digest
 from headway.files import private_files, token_file
 from headway.server_file import NAME, ServerFile
 from headway.settings import Settings
-from headway.storage import tokens
+from headway.storage.manage import tokens
 from headway.workspace import Workspace, plugins
 
 OLDEST_PYTHON = (3, 11)

@@ -19,8 +19,8 @@ from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
-from headway.storage import tokens
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import tokens
 from headway.worker.job_lines import JobLines
 from headway.worker.local import LocalTransport
 from headway.worker.loop import Worker

@@ -21,7 +21,7 @@ from headway.settings import Settings
 
 if TYPE_CHECKING:
     from headway.scheduler.scheduler import Scheduler
-    from headway.storage.store import Database
+    from headway.storage.engine.store import Database
 
 Body = TypeVar("Body")
 Query = TypeVar("Query")

@@ -28,7 +28,7 @@ from headway.protocol import bodies, pieces
 from headway.protocol.operation import Operation
 from headway.protocol.work_shapes import ClaimBody
 from headway.scheduler.scheduler import Scheduler
-from headway.storage.awaiting import awaiting
+from headway.storage.engine.awaiting import awaiting
 from headway.worker.loop import Worker
 
 log = logging.getLogger("headway.http")

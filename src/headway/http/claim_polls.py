@@ -24,9 +24,10 @@ from headway.scheduler.claim import claims
 from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.finish import finish
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import records, tokens, workers
-from headway.storage.awaiting import awaiting
-from headway.storage.transaction import READY, SAFETY_POLL_S, Manner, Transaction
+from headway.storage import records
+from headway.storage.engine.awaiting import awaiting
+from headway.storage.engine.transaction import READY, SAFETY_POLL_S, Manner, Transaction
+from headway.storage.manage import tokens, workers
 
 LONGEST_WAIT_S = 60.0
 MOST_REMEMBERED = 10_000

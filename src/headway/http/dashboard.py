@@ -15,8 +15,8 @@ from headway.http.exchange import Exchange
 from headway.http.refused_logins import RefusedLogins
 from headway.scheduler.manage import audit, tokens
 from headway.scheduler.scheduler import Scheduler
-from headway.storage.awaiting import awaiting
-from headway.storage.transaction import Transaction
+from headway.storage.engine.awaiting import awaiting
+from headway.storage.engine.transaction import Transaction
 
 CODE_LASTS_S = 600.0
 TOKEN_LASTS = timedelta(hours=12)

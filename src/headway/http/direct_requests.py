@@ -22,8 +22,8 @@ from headway.domain.values import plain_json
 from headway.scheduler.manage import audit
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct
-from headway.storage.awaiting import awaiting
-from headway.storage.transaction import Transaction
+from headway.storage.engine.awaiting import awaiting
+from headway.storage.engine.transaction import Transaction
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls
 from headway.worker.loop import Worker

@@ -12,8 +12,8 @@ from headway.domain.errors import HeadwayError
 from headway.domain.values import moments
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import events, facts
-from headway.storage.store import Store
-from headway.storage.transaction import Manner, Transaction
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import Manner, Transaction
 
 WRITTEN = "last_checked"
 """The fact that is written to see whether writing works."""

@@ -15,8 +15,9 @@ from prometheus_client.core import (
 from headway.domain import errors
 from headway.scheduler.admit import lane_gates
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, leases, limits, webhooks
-from headway.storage.transaction import Transaction
+from headway.storage import jobs, leases
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import limits, webhooks
 
 
 class Metrics:

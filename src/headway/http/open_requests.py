@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from headway.domain.tokens import Principal
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import tokens
-from headway.storage.transaction import SAFETY_POLL_S, TOKENS
+from headway.storage.engine.transaction import SAFETY_POLL_S, TOKENS
+from headway.storage.manage import tokens
 
 SHORTEST_WAIT_S = 0.05
 """Between two looks at a token that has expired by our clock and not by the database's."""

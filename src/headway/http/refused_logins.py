@@ -5,9 +5,9 @@ import logging
 
 from headway.domain.audit import LOGIN_REFUSED, UNKNOWN, AuditEntry
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import audit
-from headway.storage.awaiting import awaiting
-from headway.storage.transaction import Manner, Transaction
+from headway.storage.engine.awaiting import awaiting
+from headway.storage.engine.transaction import Manner, Transaction
+from headway.storage.manage import audit
 
 FIRST_AFTER_S = 0.2
 NEXT_AFTER_S = 10.0

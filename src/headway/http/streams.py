@@ -21,8 +21,8 @@ from headway.scheduler.explain import log_places
 from headway.scheduler.explain.log_places import Elsewhere
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import events, jobs, runs
+from headway.storage.engine.transaction import EVENTS, Transaction
 from headway.storage.events import Follower
-from headway.storage.transaction import EVENTS, Transaction
 
 PAGE = 500
 KEEP_ALIVE_S = 15.0

@@ -6,8 +6,8 @@ from concurrent.futures import Future
 
 from headway.domain.tokens import Principal
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import tokens
-from headway.storage.transaction import Manner
+from headway.storage.engine.transaction import Manner
+from headway.storage.manage import tokens
 
 EVERY_S = 60.0
 MOST_REMEMBERED = 10_000

@@ -8,8 +8,9 @@ from headway.domain.tokens import Principal, Role
 from headway.operations import children
 from headway.scheduler import command_permission
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, workers
-from headway.storage.transaction import Transaction
+from headway.storage import jobs
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import workers
 
 
 def submit_check(

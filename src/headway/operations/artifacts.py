@@ -6,7 +6,7 @@ from headway.operations.bound import Call, serves
 from headway.protocol import artifacts as protocol
 from headway.protocol.operation import Nothing, Page, Paging
 from headway.scheduler.manage import markers
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 @serves(protocol.list_artifacts)

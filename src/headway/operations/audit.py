@@ -6,8 +6,8 @@ from headway.operations.bound import Call, serves
 from headway.protocol import tokens as protocol
 from headway.protocol.operation import Nothing, Page
 from headway.protocol.tokens import AuditQuery
-from headway.storage import audit
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import audit
 
 
 @serves(protocol.list_audit)

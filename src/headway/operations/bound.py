@@ -11,7 +11,7 @@ from headway.operations import targets
 from headway.protocol.operation import Opens, Operation
 from headway.scheduler.manage import audit
 from headway.scheduler.scheduler import Scheduler
-from headway.storage.transaction import Manner, Transaction
+from headway.storage.engine.transaction import Manner, Transaction
 
 Body = TypeVar("Body")
 Query = TypeVar("Query")

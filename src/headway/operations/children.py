@@ -11,9 +11,10 @@ from headway.domain.requests.job_requests import AfterRequest, JobRequest
 from headway.domain.tokens import Principal, Role
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit.references import REF
-from headway.storage import jobs, workers
+from headway.storage import jobs
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import workers
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 
 def check(

@@ -29,8 +29,9 @@ from headway.scheduler.claim import claims, registration
 from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.finish import finish
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, workers
-from headway.storage.transaction import Transaction
+from headway.storage import jobs
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import workers
 
 MOST_WORDS = 1000
 """How many queues, job types and capabilities a worker may name."""

@@ -5,7 +5,7 @@ from headway.operations.bound import Call, serves
 from headway.protocol import jobs, queue
 from headway.protocol.operation import Nothing
 from headway.scheduler.explain import status
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 @serves(jobs.why)

@@ -7,7 +7,7 @@ from headway.protocol import queue as protocol
 from headway.protocol.operation import Nothing
 from headway.protocol.queue import GraphQuery
 from headway.scheduler.explain import graph_view
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 DEEPEST = 100
 

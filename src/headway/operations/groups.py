@@ -14,8 +14,8 @@ from headway.protocol.operation import Nothing, Page, Paging
 from headway.scheduler import command_permission
 from headway.scheduler.manage import groups
 from headway.scheduler.submit import submit
-from headway.storage import groups as kept
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import groups as kept
 
 
 def _prepared(call: Call[GroupRequest, Nothing]) -> GroupRequest:

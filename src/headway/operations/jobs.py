@@ -23,8 +23,8 @@ from headway.scheduler.change import queue_control
 from headway.scheduler.explain import results, status
 from headway.scheduler.submit import submit
 from headway.storage import events, job_lists, jobs, run_lists
+from headway.storage.engine.transaction import Transaction
 from headway.storage.job_lists import JobFilter
-from headway.storage.transaction import Transaction
 
 MOST_IN_BATCH = 200_000
 

@@ -20,7 +20,7 @@ from headway.protocol.work_shapes import (
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import runs
-from headway.storage.transaction import Manner, Transaction
+from headway.storage.engine.transaction import Manner, Transaction
 
 LARGEST_PIECE = 256 * 1024
 

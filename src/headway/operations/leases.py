@@ -33,8 +33,9 @@ from headway.protocol.work_shapes import (
 from headway.scheduler.finish import finish
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, jobs
-from headway.storage.transaction import Transaction
+from headway.storage import jobs
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Transaction
 
 MOST_ITEMS = 10_000
 

@@ -6,7 +6,7 @@ from headway.protocol import limits as protocol
 from headway.protocol.limits import LimitBody
 from headway.protocol.operation import Nothing, Page
 from headway.scheduler.manage import limits
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 @serves(protocol.list_limits)

@@ -42,7 +42,7 @@ class LocalTransport:
         """Ask, without blocking the event loop."""
         import asyncio  # a slow import that only async callers need, and they have it
 
-        from headway.storage.awaiting import awaiting
+        from headway.storage.engine.awaiting import awaiting
 
         bound = dispatch.find(request.operation)
         if request.operation.blocking:

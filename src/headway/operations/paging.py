@@ -9,7 +9,7 @@ import msgspec
 
 from headway.domain import errors
 from headway.protocol.operation import MOST_ON_A_PAGE, Page
-from headway.storage.slices import MOST_BYTES, Slice
+from headway.storage.engine.slices import MOST_BYTES, Slice
 
 Item = TypeVar("Item")
 

@@ -12,8 +12,8 @@ from headway.protocol.queue import MoveBody, PauseBody, ReasonBody, ReorderBody,
 from headway.scheduler.change import approvals, queue_control, rewind
 from headway.scheduler.explain import status
 from headway.storage import queue
-from headway.storage.slices import Slice
-from headway.storage.transaction import Transaction
+from headway.storage.engine.slices import Slice
+from headway.storage.engine.transaction import Transaction
 
 MOST_REORDERED = 10_000
 

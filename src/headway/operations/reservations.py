@@ -7,7 +7,7 @@ from headway.protocol import reservations as protocol
 from headway.protocol.operation import Nothing, Page, Paging
 from headway.protocol.reservations import ReservationRequest
 from headway.scheduler.upkeep import direct
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 @serves(protocol.create_reservation)

@@ -11,7 +11,7 @@ from headway.protocol.runs import RetryBody, RunQuery
 from headway.scheduler.change import retry
 from headway.scheduler.explain import status
 from headway.storage import jobs, run_lists, runs
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 GOING_ON = "RUNNING"
 """A run that goes on has no status; this word asks for it."""

@@ -13,8 +13,8 @@ from headway.protocol.schedules import PreviewQuery, ScheduleQuery
 from headway.scheduler.explain import status
 from headway.scheduler.manage import schedules
 from headway.scheduler.upkeep import trigger
-from headway.storage import schedules as kept
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import schedules as kept
 
 
 @serves(protocol.create_schedule)

@@ -11,8 +11,8 @@ from headway.protocol.operation import Nothing, Page
 from headway.protocol.templates import TemplateQuery
 from headway.scheduler import command_permission
 from headway.scheduler.manage import templates
-from headway.storage import templates as kept
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import templates as kept
 
 
 @serves(protocol.create_template)

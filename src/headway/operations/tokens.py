@@ -10,8 +10,8 @@ from headway.protocol import tokens as protocol
 from headway.protocol.operation import Nothing, Page, Paging
 from headway.protocol.tokens import TokenRequest
 from headway.scheduler.manage import tokens
-from headway.storage import tokens as kept
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import tokens as kept
 
 
 @serves(protocol.create_token)

@@ -7,8 +7,8 @@ from headway.protocol import webhooks as protocol
 from headway.protocol.operation import Nothing, Page, Paging
 from headway.protocol.webhooks import DeliveryQuery, WebhookRequest, WebhookSecret
 from headway.scheduler.manage import webhooks
-from headway.storage import webhooks as kept
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import webhooks as kept
 
 
 @serves(protocol.create_webhook)

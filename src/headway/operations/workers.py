@@ -11,8 +11,8 @@ from headway.protocol.operation import Nothing, Page
 from headway.protocol.work_shapes import DrainBody, WorkerBody
 from headway.scheduler.claim import claims
 from headway.scheduler.explain import status
-from headway.storage import workers
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import workers
 
 
 @serves(protocol.list_workers)

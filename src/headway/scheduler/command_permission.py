@@ -18,8 +18,8 @@ from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.known_templates import Templates
 from headway.storage import jobs
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 FREE = frozenset(
     (

@@ -18,7 +18,7 @@ from headway.files.log_parts import OutputBound
 from headway.live_threads import LiveThreads
 from headway.scheduler.observations import Observations
 from headway.scheduler.waiting_counts import WaitingCounts
-from headway.storage.store import Clock, Store
+from headway.storage.engine.store import Clock, Store
 from headway.workspace import Workspace
 
 MIB = 1024 * 1024

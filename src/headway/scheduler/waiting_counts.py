@@ -9,7 +9,7 @@ from headway.domain.jobs import Lane
 from headway.domain.states import JobStatus
 from headway.domain.values import moments
 from headway.storage import records
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 FEW = 10_000
 """So many are always counted anew."""

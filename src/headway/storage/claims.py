@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from headway.domain.states import JobStatus
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 def of_worker(tx: Transaction, worker_id: str) -> list[int]:

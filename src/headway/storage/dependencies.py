@@ -6,7 +6,7 @@ import msgspec
 
 from headway.domain.jobs import Policy
 from headway.storage import records
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):

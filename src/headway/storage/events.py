@@ -7,8 +7,8 @@ from functools import partial
 
 from headway.domain.events import Event
 from headway.domain.values import moments
-from headway.storage import codec
-from headway.storage.transaction import Row, Transaction
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Row, Transaction
 
 LOOK_AGAIN_S = 0.05
 MOST_LOOKS = 40

@@ -1,6 +1,6 @@
 """Small things that the store remembers by name."""
 
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 def read(tx: Transaction, name: str) -> str | None:

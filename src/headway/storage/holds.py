@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from headway.storage import records
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 def ready_jobs(tx: Transaction, numbers: Collection[int]) -> set[int]:

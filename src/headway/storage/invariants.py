@@ -1,6 +1,6 @@
 """What must be true of the store, a query and a sentence each."""
 
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 MOST_SHOWN = 20
 """How many cases of the same problem are named."""

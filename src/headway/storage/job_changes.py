@@ -6,9 +6,10 @@ from typing import NamedTuple
 from headway.domain.gates import Closed
 from headway.domain.jobs import Approval
 from headway.domain.states import QUEUED
-from headway.storage import codec, records
+from headway.storage import records
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 
 class Change(NamedTuple):

@@ -8,8 +8,8 @@ import msgspec
 from headway.domain import states
 from headway.domain.states import JobStatus
 from headway.domain.values import moments
-from headway.storage.slices import Sized
-from headway.storage.transaction import Transaction
+from headway.storage.engine.slices import Sized
+from headway.storage.engine.transaction import Transaction
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,9 +11,10 @@ from headway.domain import errors, retries, states
 from headway.domain.jobs import POSITION_GAP, Approval, Job, Lane, Progress, RetryState, WaitReason
 from headway.domain.states import JobStatus
 from headway.domain.values import moments
-from headway.storage import codec, records
+from headway.storage import records
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Row, Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Row, Transaction
 
 
 class Allocation(msgspec.Struct, frozen=True):
@@ -167,7 +168,7 @@ def views(tx: Transaction, numbers: Sequence[int], largest: int | None = None) -
             tx.rows("first_open_dependency", numbers=records.listed(waiting)) if waiting else ()
         )
     }
-    return [_view(found[number], on.get(number)) for number in numbers if number in found]
+    return [_view(found[number], on.get(number)) for number in numbers]
 
 
 def view_of_new(row: Mapping[str, Any], lane: Lane, params: str) -> Job:

@@ -9,7 +9,7 @@ from headway.domain.answers import CurrentJob
 from headway.domain.leases import LeaseState
 from headway.domain.values import moments
 from headway.storage import records
-from headway.storage.transaction import Row, Transaction
+from headway.storage.engine.transaction import Row, Transaction
 
 
 class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from headway.domain.answers import LockHolder
 from headway.domain.jobs import Mode
 from headway.domain.values import moments
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 def waiting_counts(tx: Transaction) -> dict[str, int]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from headway.storage import records
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 class Maker(msgspec.Struct, frozen=True, kw_only=True):

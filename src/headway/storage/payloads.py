@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from headway.storage import records
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 def read(tx: Transaction, payload_ids: Collection[int]) -> dict[int, str]:

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping
 
 from headway.storage import records
+from headway.storage.engine.slices import Sized
+from headway.storage.engine.transaction import Row, Transaction
 from headway.storage.records import JobRecord
-from headway.storage.slices import Sized
-from headway.storage.transaction import Row, Transaction
 
 
 def length(tx: Transaction) -> int:

@@ -9,8 +9,8 @@ import msgspec
 from headway.domain.gates import Blocker
 from headway.domain.jobs import Approval, Lane, RetryState, Terms
 from headway.domain.states import QUEUED, JobStatus
-from headway.storage import codec
-from headway.storage.transaction import Row
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Row
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True, dict=True):

@@ -8,8 +8,8 @@ import msgspec
 
 from headway.domain.states import JobStatus
 from headway.storage import records
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 
 class EndedJob(msgspec.Struct, frozen=True, kw_only=True):

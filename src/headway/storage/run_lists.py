@@ -4,9 +4,10 @@ from functools import partial
 from typing import Any
 
 from headway.domain.runs import Run, RunStatus
-from headway.storage import runs, slices
-from headway.storage.slices import Sized, Slice
-from headway.storage.transaction import Transaction
+from headway.storage import runs
+from headway.storage.engine import slices
+from headway.storage.engine.slices import Sized, Slice
+from headway.storage.engine.transaction import Transaction
 
 
 def page(

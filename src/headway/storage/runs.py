@@ -9,9 +9,10 @@ from headway.domain.leases import LeaseState
 from headway.domain.runs import Run, RunStatus
 from headway.domain.values import moments
 from headway.files import log_files
-from headway.storage import codec, records
+from headway.storage import records
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Row, Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Row, Transaction
 
 
 def views(tx: Transaction, run_ids: Sequence[str], largest: int | None = None) -> list[Run]:

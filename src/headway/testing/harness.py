@@ -19,8 +19,8 @@ from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.finish import finish
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.scheduler.upkeep import timekeeper
+from headway.storage.engine.store import Store
 from headway.storage.sqlite.database import SqliteDatabase
-from headway.storage.store import Store
 from headway.testing.clock import MovableClock
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work

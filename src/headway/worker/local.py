@@ -12,7 +12,7 @@ from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.finish import finish
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
-from headway.storage.transaction import READY, SAFETY_POLL_S, Manner, Transaction
+from headway.storage.engine.transaction import READY, SAFETY_POLL_S, Manner, Transaction
 from headway.worker.transport import Ended, Refusal, Registration, Taken
 
 

@@ -154,7 +154,7 @@ def _move(session: "Session", source: str | None, target: str | None) -> None:
     from headway.cli.text.bar import Bar
     from headway.clock import SystemClock
     from headway.domain import errors
-    from headway.storage.move import KEYS, move
+    from headway.storage.engine.move import KEYS, move
 
     if source is None or target is None:
         raise errors.InvalidRequest("migrate", "give both --from and --to")

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable
 from headway.scheduler.admit import limit_waits, lock_queues
 from headway.scheduler.admit.standing import Blocked, look
 from headway.scheduler.scheduler import Scheduler
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 MOST_TRIED = 1000
 """How many may try for locks that came free in one transaction; the timekeeper sees to the rest."""

@@ -12,9 +12,9 @@ from headway.domain.states import ACTIVE, SUCCEEDED
 from headway.scheduler.admit.lock_facts import LockFacts
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, records
+from headway.storage.engine.transaction import Row, Transaction
 from headway.storage.jobs import ChainEnd
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Row, Transaction
 
 HEAD = "head:"
 

@@ -11,8 +11,9 @@ from headway.domain.gates.after import Predecessor
 from headway.domain.jobs import After, Approval, Policy, Terms
 from headway.domain.states import JobStatus
 from headway.domain.values import moments
-from headway.storage import codec, jobs, records
-from headway.storage.transaction import READY, Transaction
+from headway.storage import jobs, records
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import READY, Transaction
 
 
 class NewJob(msgspec.Struct, frozen=True, gc=False, kw_only=True):

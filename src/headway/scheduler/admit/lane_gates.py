@@ -8,8 +8,8 @@ from headway.scheduler.admit import starvation
 from headway.scheduler.admit.live_workers import known_workers
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.waiting_counts import Count, ReasonOf
-from headway.storage import limits, reservations
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import limits, reservations
 
 NO_JOB = 0
 """The number of no job: one that does not starve."""

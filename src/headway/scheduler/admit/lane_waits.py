@@ -13,9 +13,11 @@ from headway.domain.gates import limits as limits_gate
 from headway.domain.limits import Room
 from headway.scheduler.admit import lane_gates
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, limits, records
+from headway.storage import records
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.manage import limits
 from headway.storage.records import Head
-from headway.storage.transaction import Row, Transaction
 
 LIMITS = "limits"
 MOST_WAITS = 64

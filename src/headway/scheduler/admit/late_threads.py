@@ -11,8 +11,8 @@ from headway.domain.gates import Closed, worker
 from headway.domain.values import moments
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 
 def late_chains(scheduler: Scheduler, tx: Transaction) -> Mapping[int, JobRecord]:

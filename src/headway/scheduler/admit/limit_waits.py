@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from headway.domain.values import priorities
 from headway.storage import holds, records
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import Head
-from headway.storage.transaction import Transaction
 
 
 def note(

@@ -2,9 +2,9 @@
 
 from headway.domain.workers import Worker
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import workers
-from headway.storage.transaction import Transaction
-from headway.storage.workers import WorkerRecord
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import workers
+from headway.storage.manage.workers import WorkerRecord
 
 TTLS_UNTIL_GONE = 3
 """A worker that was not heard of for so many lease times is not alive."""

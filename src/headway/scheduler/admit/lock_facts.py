@@ -8,9 +8,10 @@ from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Lock, Mode
 from headway.domain.values import moments
 from headway.scheduler.admit.lock_queues import Standing
-from headway.storage import jobs, limits, records
+from headway.storage import jobs, records
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import limits
 from headway.storage.records import Head
-from headway.storage.transaction import Transaction
 
 MOST_IN_LINE = 200
 """How many jobs of a lane in the queue for a lock are checked to find one that waits."""

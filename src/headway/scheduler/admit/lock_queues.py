@@ -11,9 +11,10 @@ from enum import IntEnum
 import msgspec
 
 from headway.domain.jobs import Mode
-from headway.storage import codec, records
+from headway.storage import records
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import DUE, Row, Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import DUE, Row, Transaction
 
 AT_ONCE = {Mode.EXCLUSIVE: 1, Mode.SHARED: 20}
 """How many of a lane try at once."""

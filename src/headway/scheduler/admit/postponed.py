@@ -6,7 +6,7 @@ They are written down in the transaction in which the others ended, and the time
 from collections.abc import Collection
 
 from headway.storage import records
-from headway.storage.transaction import DUE, Transaction
+from headway.storage.engine.transaction import DUE, Transaction
 
 AT_ONCE = 1000
 """How many jobs are looked at in one transaction because of the ends of others."""

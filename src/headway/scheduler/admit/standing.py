@@ -14,9 +14,10 @@ from headway.scheduler.admit import lane_waits, lock_queues
 from headway.scheduler.admit.gate_facts import Facts, gather
 from headway.scheduler.admit.own_gates import first_closed
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, holds, jobs, records
+from headway.storage import holds, jobs, records
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import DUE, READY, Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import DUE, READY, Transaction
 
 
 class Blocked(msgspec.Struct, frozen=True):

@@ -20,9 +20,10 @@ from headway.scheduler.admit.gate_facts import gather
 from headway.scheduler.admit.live_workers import known_workers
 from headway.scheduler.admit.own_gates import first_closed
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, limits, records
+from headway.storage import jobs, records
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import limits
 from headway.storage.records import Head
-from headway.storage.transaction import Transaction
 
 MOST_STARVED = 100
 

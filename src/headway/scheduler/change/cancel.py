@@ -7,7 +7,7 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import job_changes, jobs
-from headway.storage.transaction import EVENTS, Transaction
+from headway.storage.engine.transaction import EVENTS, Transaction
 
 ASKED, FORCED = "asked", "forced"
 

@@ -16,9 +16,10 @@ from headway.scheduler.admit import lane_waits, lock_queues
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import params
-from headway.storage import job_changes, jobs, limits, locks, queue, retention
+from headway.storage import job_changes, jobs, locks, queue, retention
+from headway.storage.engine.transaction import READY, Transaction
+from headway.storage.manage import limits
 from headway.storage.records import JobRecord
-from headway.storage.transaction import READY, Transaction
 
 FURTHEST_POSITION = 10**15
 

@@ -17,10 +17,11 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import groups, jobs, runs
+from headway.storage import jobs, runs
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import groups
 from headway.storage.records import JobRecord
 from headway.storage.runs import RunOfJob
-from headway.storage.transaction import Transaction
 
 RETRIED_BY_HAND = "retried by hand"
 

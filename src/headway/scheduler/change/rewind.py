@@ -14,10 +14,11 @@ from headway.scheduler.change import rewind_set
 from headway.scheduler.change.rewind_set import RetrySet
 from headway.scheduler.finish import consequences, decide
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import dependencies, groups, job_changes, jobs, markers, needs
+from headway.storage import dependencies, job_changes, jobs, needs
+from headway.storage.engine.transaction import Transaction
 from headway.storage.job_changes import Fresh
+from headway.storage.manage import groups, markers
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 SENTINEL = "merge_sentinel:"
 PATCH = "ask_save_patch"

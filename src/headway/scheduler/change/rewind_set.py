@@ -4,8 +4,8 @@ import msgspec
 
 from headway.domain import artifacts
 from headway.storage import dependencies, jobs, needs
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 
 class RetrySet(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.lease import expire, leases
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, payloads
-from headway.storage.transaction import READY, Transaction
+from headway.storage.engine.transaction import READY, Transaction
 
 
 def claim(

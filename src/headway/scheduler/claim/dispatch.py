@@ -16,8 +16,9 @@ from headway.scheduler.claim import duplicates, start
 from headway.scheduler.claim.pick import Candidate, ClaimRequest, Picker
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import holds, limits, records, reservations, workers
-from headway.storage.transaction import Row, Transaction
+from headway.storage import holds, records
+from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.manage import limits, reservations, workers
 
 __all__ = ["ClaimRequest", "claim"]
 

@@ -10,7 +10,7 @@ from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.group_consequences import skipped_run
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 if TYPE_CHECKING:
     from headway.scheduler.claim.pick import Candidate

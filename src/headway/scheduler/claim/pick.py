@@ -19,9 +19,10 @@ from headway.scheduler.admit.lane_gates import NO_JOB
 from headway.scheduler.claim import duplicates, lane_order
 from headway.scheduler.claim.lane_order import Order
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import holds, jobs, limits, records
+from headway.storage import holds, jobs, records
+from headway.storage.engine.transaction import DUE, Transaction
+from headway.storage.manage import limits
 from headway.storage.records import Head
-from headway.storage.transaction import DUE, Transaction
 
 MOST_EXPECTED = 50
 """The heads of so many lanes are read together, where that takes less time."""

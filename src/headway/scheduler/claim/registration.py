@@ -7,8 +7,9 @@ from headway.domain.workers import Abilities
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.admit.live_workers import silent_since
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, workers
-from headway.storage.transaction import Transaction
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import workers
 
 MOST_OF_ONE_TOKEN = 1000
 """What is asked of every worker is asked of so many at most for one token."""

@@ -13,8 +13,10 @@ from headway.domain.values import moments
 from headway.protocol.work_shapes import Started
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, limits, payloads, records
-from headway.storage.transaction import Transaction
+from headway.storage import payloads, records
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import limits
 
 if TYPE_CHECKING:
     from headway.scheduler.claim.pick import Candidate, ClaimRequest

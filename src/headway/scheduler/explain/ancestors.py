@@ -6,8 +6,8 @@ import msgspec
 
 from headway.domain.gates import Blocker
 from headway.storage import jobs
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 FARTHEST = 100
 """So many steps are gone from parent to parent."""

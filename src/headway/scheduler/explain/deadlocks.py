@@ -8,8 +8,8 @@ from headway.scheduler.admit.gate_facts import Facts
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import dependencies, jobs
 from headway.storage.dependencies import Waiting
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 MOST_JOBS = 20_000
 """So many jobs that wait are looked at; jobs behind those may be able to go on."""

@@ -15,10 +15,11 @@ from headway.domain.jobs import COMMAND, Job
 from headway.scheduler.admit.gate_facts import Facts
 from headway.scheduler.explain.views import views
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import dependencies, jobs, needs, queue, slices
+from headway.storage import dependencies, jobs, needs, queue
+from headway.storage.engine import slices
+from headway.storage.engine.transaction import Transaction
 from headway.storage.jobs import ChainEnd
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 MOST_JOBS = 5000
 """So many jobs are shown, the newest ones, or the nearest: a larger picture cannot be read."""

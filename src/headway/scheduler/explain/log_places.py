@@ -9,9 +9,10 @@ from headway.domain import errors
 from headway.files import data_id, log_files
 from headway.scheduler.admit.live_workers import is_alive
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import runs, workers
-from headway.storage.transaction import Transaction
-from headway.storage.workers import WorkerRecord
+from headway.storage import runs
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import workers
+from headway.storage.manage.workers import WorkerRecord
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from headway.domain import errors, states
 from headway.domain.jobs import JobResult
 from headway.domain.values import moments
 from headway.storage import jobs, runs
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 def result(tx: Transaction, reference: str | int) -> JobResult:

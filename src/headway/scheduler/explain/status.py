@@ -7,8 +7,10 @@ from headway.scheduler.admit.live_workers import known_workers
 from headway.scheduler.explain.views import page, view, views
 from headway.scheduler.explain.why import why
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, facts, jobs, leases, limits, queue, reservations
-from headway.storage.transaction import Transaction
+from headway.storage import facts, jobs, leases, queue
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import limits, reservations
 
 __all__ = ["known_workers", "page", "queue_status", "status", "view", "views", "why"]
 

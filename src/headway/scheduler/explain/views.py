@@ -15,9 +15,11 @@ from headway.scheduler.admit import lane_waits, late_threads, own_gates, postpon
 from headway.scheduler.admit.gate_facts import gather
 from headway.scheduler.admit.lane_gates import LaneGates
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, limits, queue, reservations, slices
-from headway.storage.slices import Sized, Slice
-from headway.storage.transaction import Transaction
+from headway.storage import jobs, queue
+from headway.storage.engine import slices
+from headway.storage.engine.slices import Sized, Slice
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import limits, reservations
 
 FURTHEST_PLACE = 10_000
 """Places behind this one are not counted."""

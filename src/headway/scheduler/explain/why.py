@@ -16,8 +16,8 @@ from headway.scheduler.explain import ancestors, deadlocks
 from headway.scheduler.explain.views import FURTHEST_PLACE, places_in_queue, views
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 MOST_EXPLAINED = 50
 """For how many blocking jobs their own reason is looked up."""

@@ -21,8 +21,8 @@ from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import holds, jobs, records
+from headway.storage.engine.transaction import READY, Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import READY, Transaction
 
 
 def settle(scheduler: Scheduler, tx: Transaction, ended: Sequence[Ended]) -> None:

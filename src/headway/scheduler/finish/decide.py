@@ -10,7 +10,7 @@ from headway.domain import artifacts, retries, states
 from headway.domain.jobs import RetryState
 from headway.domain.values.chance import Chance
 from headway.scheduler.finish.ends import Ended
-from headway.storage import codec
+from headway.storage.engine import codec
 from headway.storage.jobs import End
 from headway.storage.records import JobRecord
 

@@ -14,9 +14,10 @@ from headway.scheduler.admit import lane_waits
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, jobs, payloads, records
+from headway.storage import jobs, payloads, records
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Row, Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Row, Transaction
 
 LEASE_EXPIRED = "lease expired"
 

@@ -18,10 +18,11 @@ from headway.domain.jobs import After, Policy, Terms, WaitReason
 from headway.domain.runs import RunStatus
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec, jobs, records
-from headway.storage import groups as stored_groups
+from headway.storage import jobs, records
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.manage import groups as stored_groups
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Row, Transaction
 
 
 def decide(scheduler: Scheduler, tx: Transaction, final: Sequence[Ended]) -> list[Ended]:

@@ -12,7 +12,7 @@ from headway.domain.webhooks import Payload
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import records
-from headway.storage.transaction import DELIVERIES, Transaction
+from headway.storage.engine.transaction import DELIVERIES, Transaction
 
 
 class Endpoint(NamedTuple):

@@ -7,8 +7,8 @@ from headway.domain.values import moments
 from headway.scheduler.admit.insert import NewJob
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, records
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 
 def retry_job(

@@ -7,7 +7,7 @@ from headway.domain.runs import Outcome, RunStatus
 from headway.scheduler.finish import consequences, finish
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import claims, jobs, leases
-from headway.storage.transaction import READY, Transaction
+from headway.storage.engine.transaction import READY, Transaction
 
 BATCH = 1000
 

@@ -17,11 +17,13 @@ from headway.scheduler.claim.pick import Candidate, ClaimRequest
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import claims, codec, job_changes, jobs, limits, reservations, workers
+from headway.storage import claims, job_changes, jobs
 from headway.storage import leases as kept
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Transaction
 from headway.storage.leases import LeaseRecord, Renewal
+from headway.storage.manage import limits, reservations, workers
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 
 def prepare(scheduler: Scheduler, tx: Transaction, reference: str, worker_id: str) -> int:

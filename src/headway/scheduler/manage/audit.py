@@ -2,8 +2,8 @@
 
 from headway.domain.tokens import Principal
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import audit
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import audit
 
 
 def note(

@@ -19,9 +19,11 @@ from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 from headway.scheduler.submit.plan import Origin
-from headway.storage import codec, dependencies, groups, jobs
+from headway.storage import dependencies, jobs
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import groups
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
 
 MOST_MEMBERS = 10_000
 

@@ -7,9 +7,9 @@ from headway.domain.answers import LimitView, LockHolder, LockView
 from headway.domain.requests import job_requests
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import limits as kept
 from headway.storage import locks as kept_locks
-from headway.storage.transaction import READY, Transaction
+from headway.storage.engine.transaction import READY, Transaction
+from headway.storage.manage import limits as kept
 
 LARGEST_SIZE = 1_000_000_000
 

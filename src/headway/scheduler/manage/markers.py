@@ -4,8 +4,9 @@ from headway.domain import artifacts, errors
 from headway.domain.answers import MarkerView
 from headway.scheduler.finish import consequences, decide
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import markers, needs
-from headway.storage.transaction import Transaction
+from headway.storage import needs
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import markers
 
 
 def put(scheduler: Scheduler, tx: Transaction, type_: str, key: str) -> MarkerView:

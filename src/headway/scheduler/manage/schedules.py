@@ -18,8 +18,8 @@ from headway.domain.values import durations, priorities
 from headway.scheduler import command_permission
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import params
-from headway.storage import schedules, templates
-from headway.storage.transaction import DUE, Transaction
+from headway.storage.engine.transaction import DUE, Transaction
+from headway.storage.manage import schedules, templates
 
 MOST_CATCHUP = 10_000
 MOST_PREVIEWED = 100

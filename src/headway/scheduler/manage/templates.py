@@ -14,8 +14,8 @@ from headway.domain.templates import Template, TemplateStatus
 from headway.domain.values import plain_json, priorities
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import params
-from headway.storage import limits, templates
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import limits, templates
 
 
 def create(

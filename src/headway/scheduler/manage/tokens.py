@@ -9,8 +9,8 @@ from headway.domain import errors
 from headway.domain.requests import job_requests
 from headway.domain.tokens import PREFIX, RANDOM_BYTES, Principal, Role, Token, digest
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import tokens
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import tokens
 
 
 def create(

@@ -12,8 +12,8 @@ from headway.domain import errors, webhooks
 from headway.domain.requests import job_requests
 from headway.domain.webhooks import Delivery, DeliveryStatus, Webhook
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import webhooks as kept
-from headway.storage.transaction import DELIVERIES, Transaction
+from headway.storage.engine.transaction import DELIVERIES, Transaction
+from headway.storage.manage import webhooks as kept
 
 TAKEN_FOR_MS = 60_000
 """How long a message belongs to its sender; far longer than a try may take."""

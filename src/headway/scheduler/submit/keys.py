@@ -10,7 +10,7 @@ from headway.domain.requests.job_requests import JobRequest
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.references import Submitted
 from headway.storage import jobs, records
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 def find(tx: Transaction, wanted: Sequence[JobRequest], turns: Turns) -> dict[int, Submitted]:

@@ -2,8 +2,8 @@
 
 from headway.domain import errors
 from headway.domain.templates import Template, TemplateStatus
-from headway.storage import templates
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import templates
 
 
 class Templates:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from headway.storage import records
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 LONGEST_NUMBER = 18
 """Digits of the largest number that every database takes."""

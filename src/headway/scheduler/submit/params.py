@@ -9,7 +9,7 @@ from headway.domain.jobs import COMMAND
 from headway.domain.values import plain_json
 from headway.domain.values.plain_json import Checked
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import codec
+from headway.storage.engine import codec
 
 
 def encode(scheduler: Scheduler, job_type: str, params: Mapping[str, Any]) -> str:

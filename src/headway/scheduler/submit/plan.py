@@ -20,7 +20,7 @@ from headway.scheduler.submit import artifact_names, keys, params, references
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.named_jobs import EarlierJobs
 from headway.scheduler.submit.references import Plan
-from headway.storage import codec
+from headway.storage.engine import codec
 from headway.storage.jobs import Allocation
 
 

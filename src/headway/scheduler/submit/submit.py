@@ -21,9 +21,11 @@ from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.known_templates import Templates
 from headway.scheduler.submit.plan import Facts, Origin
 from headway.scheduler.submit.references import Named, Plan, Submitted
-from headway.storage import audit, codec, jobs
+from headway.storage import jobs
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Manner, Transaction
 from headway.storage.jobs import Allocation, LaneIds
-from headway.storage.transaction import Manner, Transaction
+from headway.storage.manage import audit
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import JobRequest
 from headway.scheduler.submit import references
 from headway.scheduler.submit.known_templates import Templates
+from headway.storage.engine.transaction import Transaction
 from headway.storage.jobs import LaneIds
-from headway.storage.transaction import Transaction
 
 
 def look(

@@ -20,10 +20,12 @@ from headway.domain.webhooks import RETRY_DELAYS_S
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import trigger
-from headway.storage import claims, codec, due, facts, leases, limits, reservations, webhooks
+from headway.storage import claims, due, facts, leases
 from headway.storage import events as kept_events
-from headway.storage.store import Clock
-from headway.storage.transaction import DELIVERIES, DUE, READY, Transaction
+from headway.storage.engine import codec
+from headway.storage.engine.store import Clock
+from headway.storage.engine.transaction import DELIVERIES, DUE, READY, Transaction
+from headway.storage.manage import limits, reservations, webhooks
 
 BATCH = 1000
 

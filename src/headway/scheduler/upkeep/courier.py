@@ -22,9 +22,9 @@ from headway.scheduler.manage import webhooks
 from headway.scheduler.manage.webhooks import DueDelivery, Share, Tried
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep.webhook_targets import CheckedTransport, TargetRefusedError
-from headway.storage import webhooks as kept
-from headway.storage.awaiting import awaiting
-from headway.storage.transaction import DELIVERIES, Transaction
+from headway.storage.engine.awaiting import awaiting
+from headway.storage.engine.transaction import DELIVERIES, Transaction
+from headway.storage.manage import webhooks as kept
 
 T = TypeVar("T")
 

@@ -11,10 +11,10 @@ from headway.domain.reservations import EXPIRES_AFTER_S, Reservation, Reservatio
 from headway.domain.values import moments
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import reservations, workers
-from headway.storage.reservations import DirectRequest
-from headway.storage.transaction import DUE, READY, Transaction
-from headway.storage.workers import WorkerRecord
+from headway.storage.engine.transaction import DUE, READY, Transaction
+from headway.storage.manage import reservations, workers
+from headway.storage.manage.reservations import DirectRequest
+from headway.storage.manage.workers import WorkerRecord
 
 
 def reserve(

@@ -5,7 +5,7 @@ from headway.scheduler.admit.gate_facts import HEAD
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import due
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
 
 BATCH = 500
 

@@ -18,10 +18,12 @@ from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.lease import expire
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct
-from headway.storage import claims, codec, facts, groups, jobs, leases, runs, workers
+from headway.storage import claims, facts, jobs, leases, runs
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import groups, workers
+from headway.storage.manage.workers import WorkerRecord
 from headway.storage.records import JobRecord
-from headway.storage.transaction import Transaction
-from headway.storage.workers import WorkerRecord
 
 CRASHED = "Scheduler crash recovery"
 BATCH = 1000

@@ -19,9 +19,9 @@ from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import stray_logs
 from headway.storage import jobs
 from headway.storage import retention as kept
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
 from headway.storage.retention import Fire
-from headway.storage.transaction import Transaction
 
 BATCH = 500
 RECORDS = (

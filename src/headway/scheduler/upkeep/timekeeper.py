@@ -18,8 +18,9 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.lease import expire
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import clock_steps, direct, probe, trigger
-from headway.storage import due, limits
-from headway.storage.transaction import DUE, SAFETY_POLL_S, Transaction
+from headway.storage import due
+from headway.storage.engine.transaction import DUE, SAFETY_POLL_S, Transaction
+from headway.storage.manage import limits
 
 BATCH = 1000
 

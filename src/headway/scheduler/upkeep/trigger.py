@@ -14,8 +14,8 @@ from headway.scheduler.manage.schedules import get, timetable
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 from headway.scheduler.submit.plan import Origin
-from headway.storage import schedules
-from headway.storage.transaction import Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import schedules
 
 BATCH = 1000
 MOST_LATE = 1000

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from headway.clock import passed_s
-from headway.storage.store import Clock
+from headway.storage.engine.store import Clock
 
 STEP = timedelta(milliseconds=250)
 

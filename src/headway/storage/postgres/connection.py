@@ -13,8 +13,8 @@ from psycopg.rows import dict_row, tuple_row
 from psycopg.types.numeric import Int8Dumper
 
 from headway.domain import errors
+from headway.storage.engine.transaction import MustBeAlone, Row
 from headway.storage.postgres.statements import Statement, named, statement
-from headway.storage.transaction import MustBeAlone, Row
 
 T = TypeVar("T")
 RawConnection = psycopg.Connection[Any]

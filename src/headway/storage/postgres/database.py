@@ -13,7 +13,9 @@ import psycopg
 from headway.domain import errors
 from headway.domain.values import moments
 from headway.storage import queries
-from headway.storage.columns import COLUMNS
+from headway.storage.engine.columns import COLUMNS
+from headway.storage.engine.store import Clock
+from headway.storage.engine.transaction import Transaction
 from headway.storage.postgres.connection import (
     GRANTS,
     LOST,
@@ -31,8 +33,6 @@ from headway.storage.postgres.session import PostgresSession
 from headway.storage.postgres.statements import PACKAGE
 from headway.storage.postgres.sweeper import Sweeper
 from headway.storage.queries import Migration
-from headway.storage.store import Clock
-from headway.storage.transaction import Transaction
 
 OLDEST_SERVER = 13
 MOST_READERS = 8

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import psycopg
 from psycopg.pq import ConnStatus, ExecStatus
 
+from headway.storage.engine.transaction import DELIVERIES, DUE, EVENTS, READY, TOKENS
 from headway.storage.postgres.connection import (
     CHANNEL,
     LONGEST_PAUSE_S,
@@ -23,7 +24,6 @@ from headway.storage.postgres.connection import (
     connect,
     said,
 )
-from headway.storage.transaction import DELIVERIES, DUE, EVENTS, READY, TOKENS
 
 EVERY_TOPIC = frozenset({READY, DUE, EVENTS, DELIVERIES, TOKENS})
 SEND_EVERY_S = 0.01

@@ -10,6 +10,8 @@ import psycopg
 
 from headway.domain import errors
 from headway.domain.values import moments
+from headway.storage.engine.store import Clock
+from headway.storage.engine.transaction import Transaction
 from headway.storage.postgres.clock import SharedClock
 from headway.storage.postgres.connection import (
     BESIDE,
@@ -21,8 +23,6 @@ from headway.storage.postgres.connection import (
     said,
 )
 from headway.storage.postgres.wire import WireConnection
-from headway.storage.store import Clock
-from headway.storage.transaction import Transaction
 
 GIVE_UP_AFTER_S = 10.0
 READ_CLOCK_EVERY_S = 1.0

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from headway.storage import codec, queries
+from headway.storage import queries
+from headway.storage.engine import codec
 
 PACKAGE = "headway.storage.postgres"
 

@@ -18,9 +18,9 @@ from psycopg.adapt import Transformer
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGconn, PGresult
 
+from headway.storage.engine.transaction import Row
 from headway.storage.postgres.connection import UNUSABLE, PostgresConnection, RawConnection, said
 from headway.storage.postgres.statements import Statement, named, statement
-from headway.storage.transaction import Row
 
 T = TypeVar("T")
 Values = Sequence[Any]

@@ -17,7 +17,7 @@ import re
 from functools import cache
 from importlib import resources
 
-from headway.storage.columns import COLUMNS
+from headway.storage.engine.columns import COLUMNS
 
 Migration = tuple[int, str, str]
 """Its number, its name and its text."""

@@ -15,10 +15,10 @@ import msgspec
 from headway.domain import errors
 from headway.domain.values import moments
 from headway.storage import queries
+from headway.storage.engine.store import Clock
+from headway.storage.engine.transaction import Row, Transaction
 from headway.storage.sqlite.datagrams import Datagrams
 from headway.storage.sqlite.files import DAMAGED, DatabaseFiles, code, said
-from headway.storage.store import Clock
-from headway.storage.transaction import Row, Transaction
 
 GIVE_UP_AFTER_S = 60.0
 

@@ -11,6 +11,8 @@ from headway.domain import errors
 from headway.domain.values import moments
 from headway.files import private_files
 from headway.storage import queries
+from headway.storage.engine.store import Clock
+from headway.storage.engine.transaction import Transaction
 from headway.storage.queries import Migration
 from headway.storage.sqlite import file_systems
 from headway.storage.sqlite.connection import PACKAGE, SqliteConnection, SqliteSession
@@ -22,8 +24,6 @@ from headway.storage.sqlite.files import (
     naming_damage,
     refuse_orphaned_log,
 )
-from headway.storage.store import Clock
-from headway.storage.transaction import Transaction
 
 BACKUP_PAGES = 1000
 

@@ -7,8 +7,9 @@ import msgspec
 
 from headway.domain.values import moments
 from headway.domain.webhooks import Delivery, DeliveryStatus, Webhook
-from headway.storage import codec, records
-from headway.storage.transaction import Row, Transaction
+from headway.storage import records
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Row, Transaction
 
 DEFAULT_SECRET = "webhook_secret"
 

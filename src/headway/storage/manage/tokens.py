@@ -5,7 +5,7 @@ from collections.abc import Collection
 from headway.domain.tokens import Role, Token
 from headway.domain.values import moments
 from headway.storage import records
-from headway.storage.transaction import TOKENS, Row, Transaction
+from headway.storage.engine.transaction import TOKENS, Row, Transaction
 
 
 def insert(tx: Transaction, token: Token, digest: str) -> None:

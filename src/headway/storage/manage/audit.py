@@ -6,7 +6,7 @@ from datetime import datetime
 from headway.domain.audit import AuditEntry
 from headway.domain.tokens import Principal
 from headway.domain.values import moments
-from headway.storage.transaction import Row, Transaction
+from headway.storage.engine.transaction import Row, Transaction
 
 
 def note_all(

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from headway.domain import errors
-from headway.storage.transaction import Manner, Transaction
-from headway.storage.units import Piece
-from headway.storage.wakeups import Wakeups
-from headway.storage.writer import Session, Writer
+from headway.storage.engine.transaction import Manner, Transaction
+from headway.storage.engine.units import Piece
+from headway.storage.engine.wakeups import Wakeups
+from headway.storage.engine.writer import Session, Writer
 
 T = TypeVar("T")
 Item = TypeVar("Item")

@@ -19,8 +19,17 @@ from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from headway.domain import errors
-from headway.storage.transaction import Manner, MustBeAlone, Transaction
-from headway.storage.units import Again, Piece, Refused, RefusedTogether, Unit, Waiting, Work, split
+from headway.storage.engine.transaction import Manner, MustBeAlone, Transaction
+from headway.storage.engine.units import (
+    Again,
+    Piece,
+    Refused,
+    RefusedTogether,
+    Unit,
+    Waiting,
+    Work,
+    split,
+)
 
 T = TypeVar("T")
 

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from headway.domain import errors
-from headway.storage.store import Database
-from headway.storage.transaction import Row, Transaction
+from headway.storage.engine.store import Database
+from headway.storage.engine.transaction import Row, Transaction
 
 ROWS_AT_ONCE = 200
 

@@ -7,8 +7,8 @@ import msgspec
 
 from headway.domain.values import moments
 from headway.domain.workers import Abilities, DataHome, Worker
-from headway.storage import codec
-from headway.storage.transaction import Row, Transaction
+from headway.storage.engine import codec
+from headway.storage.engine.transaction import Row, Transaction
 
 
 class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):

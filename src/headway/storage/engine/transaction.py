@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from headway.domain.values import moments
-from headway.storage import codec
+from headway.storage.engine import codec
 
 T = TypeVar("T")
 Row = Mapping[str, Any]

@@ -7,10 +7,11 @@ from typing import Any
 from headway.domain import errors, groups
 from headway.domain.groups import Group, GroupMode, Member, OnFailure
 from headway.domain.values import moments
-from headway.storage import jobs, records, slices
+from headway.storage import jobs, records
+from headway.storage.engine import slices
+from headway.storage.engine.slices import Sized, Slice
+from headway.storage.engine.transaction import Row, Transaction
 from headway.storage.jobs import ChainEnd
-from headway.storage.slices import Sized, Slice
-from headway.storage.transaction import Row, Transaction
 
 BYTES_A_MEMBER = 100
 """About as much does a member take in a list of groups."""

@@ -7,9 +7,10 @@ import msgspec
 
 from headway.domain.schedules import Schedule
 from headway.domain.values import moments
-from headway.storage import codec, records, slices
-from headway.storage.slices import Sized, Slice
-from headway.storage.transaction import Row, Transaction
+from headway.storage import records
+from headway.storage.engine import codec, slices
+from headway.storage.engine.slices import Sized, Slice
+from headway.storage.engine.transaction import Row, Transaction
 
 
 def find(tx: Transaction, name: str) -> Schedule | None:

@@ -5,9 +5,10 @@ from functools import partial
 import msgspec
 
 from headway.domain.templates import Template, TemplateStatus
-from headway.storage import codec, records, slices
-from headway.storage.slices import Sized, Slice
-from headway.storage.transaction import Transaction
+from headway.storage import records
+from headway.storage.engine import codec, slices
+from headway.storage.engine.slices import Sized, Slice
+from headway.storage.engine.transaction import Transaction
 
 
 def find(tx: Transaction, name: str) -> Template | None:

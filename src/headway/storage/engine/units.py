@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from headway.storage.transaction import Manner, Transaction
+from headway.storage.engine.transaction import Manner, Transaction
 
 Work = Callable[[Transaction], Any]
 Waiting = tuple["Work | Piece", "Future[Any]", Manner]

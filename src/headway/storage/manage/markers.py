@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from headway.domain.answers import MarkerView
 from headway.domain.values import moments
 from headway.storage import records
-from headway.storage.transaction import Row, Transaction
+from headway.storage.engine.transaction import Row, Transaction
 
 
 def put(tx: Transaction, artifact: str) -> None:

@@ -7,7 +7,7 @@ import msgspec
 from headway.domain.reservations import Reservation, ReservationState
 from headway.domain.values import moments
 from headway.storage import records
-from headway.storage.transaction import Row, Transaction
+from headway.storage.engine.transaction import Row, Transaction
 
 
 class DirectRequest(msgspec.Struct, frozen=True, kw_only=True):

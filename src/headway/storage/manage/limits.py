@@ -11,7 +11,7 @@ from headway.domain.jobs import Lane
 from headway.domain.limits import ConcurrencyPolicy, Limit, Rate, Room, Start, read_rate
 from headway.domain.values import moments
 from headway.storage import jobs, records
-from headway.storage.transaction import DUE, READY, Row, Transaction
+from headway.storage.engine.transaction import DUE, READY, Row, Transaction
 
 MOST_STARTS = 1000
 """So many of the starts that fill a rate are named."""

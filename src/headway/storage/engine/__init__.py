@@ -1,0 +1,1 @@
+"""How transactions are run: the store, its one writer, wake-ups, and values as text."""
