@@ -86,3 +86,8 @@ def keep_time(scheduler: Scheduler) -> None:
     """Do what is due now, and look at files and branches once."""
     timekeeper.run_due(scheduler, scheduler.clock.now())
     probe.probe(scheduler)
+
+
+def damage(scheduler: Scheduler, sql: str) -> None:
+    """Change the tables in a way that no verb would."""
+    scheduler.store.write(lambda tx: tx.select(f"{sql} RETURNING 1 AS done", {}))

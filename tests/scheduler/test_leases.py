@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 from tests.helpers import WORKER, MovableClock, ask_lease, claim, finish, job, submit
-from tests.scheduler.asking import register
+from tests.scheduler.asking import damage, register
 
 from headway.domain import errors
 from headway.domain.runs import RunStatus
@@ -111,6 +111,18 @@ def test_a_silent_worker_loses_its_lease_and_the_job_is_tried_again(
     (late,) = finish(scheduler, started)
     assert isinstance(late.error, errors.LeaseEnded)
     assert job(scheduler, 1).status is JobStatus.TIMEOUT
+
+
+def test_a_lease_whose_job_is_gone_keeps_no_other_lease_from_expiring(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler)
+    submit(scheduler)
+    claim(scheduler, 2)
+    damage(scheduler, "DELETE FROM jobs WHERE number = 1")
+    clock.move(31)
+    tick(scheduler)
+    assert job(scheduler, 2).status is JobStatus.TIMEOUT
 
 
 def test_a_heartbeat_never_goes_past_the_time_out(

@@ -2,16 +2,11 @@
 
 import pytest
 from tests.helpers import claim, finish, submit
-from tests.scheduler.asking import submit_all
+from tests.scheduler.asking import damage, submit_all
 
 from headway.domain.runs import RunStatus
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import verify
-
-
-def damage(scheduler: Scheduler, sql: str) -> None:
-    """Change the tables in a way that no verb would."""
-    scheduler.store.write(lambda tx: tx.select(f"{sql} RETURNING 1 AS done", {}))
 
 
 @pytest.fixture

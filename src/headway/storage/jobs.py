@@ -134,7 +134,7 @@ def take_from_leases(
 ) -> list[tuple[JobRecord, str | None]]:
     """The jobs that run under these leases, which are over from here on, and how far each came.
 
-    A lease that was lost has no job.
+    A lease that was lost has no job. One of a damaged store may have none either: it ends alone.
     """
     listed = records.listed(lease_ids)
     tx.expect("jobs_of_runs", run_ids=listed)
@@ -145,7 +145,7 @@ def take_from_leases(
     found = {one.number: one for one in tx.values(JobRecord, "jobs_of_runs", run_ids=listed)}
     if without_run := progress.keys() - found.keys():  # only a damaged store has them
         found.update((one.number, one) for one in read(tx, without_run))
-    return [(found[number], progress[number]) for number in sorted(progress)]
+    return [(found[number], progress[number]) for number in sorted(progress) if number in found]
 
 
 def read_one(tx: Transaction, reference: str | int) -> JobRecord:
@@ -168,7 +168,7 @@ def views(tx: Transaction, numbers: Sequence[int], largest: int | None = None) -
             tx.rows("first_open_dependency", numbers=records.listed(waiting)) if waiting else ()
         )
     }
-    return [_view(found[number], on.get(number)) for number in numbers]
+    return [_view(found[number], on.get(number)) for number in numbers if number in found]
 
 
 def view_of_new(row: Mapping[str, Any], lane: Lane, params: str) -> Job:
