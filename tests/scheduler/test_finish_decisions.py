@@ -15,8 +15,9 @@ from headway.domain.states import JobStatus
 from headway.scheduler.finish.decide import Retry, Wave, decide, names_of_jobs
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.group_consequences import others_that_end
-from headway.scheduler.finish.outbox import Endpoint, messages
+from headway.scheduler.finish.outbox import messages
 from headway.storage.engine import codec
+from headway.storage.manage.webhooks import Endpoint
 from headway.storage.records import Head, JobRecord
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

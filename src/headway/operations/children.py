@@ -66,7 +66,8 @@ def _check_keys(tx: Transaction, principal: Principal, wanted: Sequence[JobReque
     keys = [one.idempotency_key for one in wanted if one.idempotency_key is not None]
     unique = [one.unique_key for one in wanted if one.unique_key is not None]
     active = jobs.active_by_unique_key(tx, unique)
-    found = {*jobs.by_idempotency_key(tx, keys), *active.values()}
+    keyed = jobs.by_idempotency_key(tx, keys)
+    found = {*(one.number for one in keyed.values()), *active.values()}
     if not all(_is_own(tx, principal, number) for number in found):
         raise errors.Forbidden("a job that is no child of this token's jobs has the same key")
 

@@ -7,9 +7,10 @@ from headway.domain.states import JobStatus
 from headway.storage.engine.transaction import Transaction
 
 
-def of_worker(tx: Transaction, worker_id: str) -> list[int]:
-    """What a worker has claimed and not started."""
-    return [row["number"] for row in tx.rows("claims_of_worker", worker_id=worker_id)]
+def of_worker(tx: Transaction, worker_id: str) -> dict[int, str]:
+    """The jobs that a worker has claimed and not started, by number, with their ids."""
+    rows = tx.rows("claims_of_worker", worker_id=worker_id)
+    return {row["number"]: row["job_id"] for row in rows}
 
 
 def expired(tx: Transaction, count: int) -> list[int]:

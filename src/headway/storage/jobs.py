@@ -14,7 +14,7 @@ from headway.domain.values import moments
 from headway.storage import records
 from headway.storage.engine import codec
 from headway.storage.engine.transaction import Row, Transaction
-from headway.storage.records import JobRecord
+from headway.storage.records import Head, JobRecord
 
 
 class Allocation(msgspec.Struct, frozen=True):
@@ -112,10 +112,17 @@ def active_by_unique_key(tx: Transaction, keys: Collection[str]) -> dict[str, in
     return {row["unique_key"]: row["number"] for row in rows}
 
 
-def by_idempotency_key(tx: Transaction, keys: Collection[str]) -> list[int]:
-    """The jobs that were submitted with these keys."""
+class Keyed(NamedTuple):
+    """A job that was submitted with an idempotency key, and what was asked for."""
+
+    number: int
+    request_hash: str
+
+
+def by_idempotency_key(tx: Transaction, keys: Collection[str]) -> dict[str, Keyed]:
+    """The jobs that were submitted with these keys, by key."""
     rows = tx.rows("jobs_by_idempotency_key", keys=records.listed(keys)) if keys else ()
-    return [row["number"] for row in rows]
+    return {row["idempotency_key"]: Keyed(row["number"], row["request_hash"]) for row in rows}
 
 
 def _existing(tx: Transaction, numbers: Collection[int]) -> list[int]:
@@ -127,6 +134,11 @@ def read(tx: Transaction, numbers: Collection[int]) -> list[JobRecord]:
     if not numbers:
         return []
     return tx.values(JobRecord, "job_records", numbers=records.listed(numbers))
+
+
+def has_succeeded_since(tx: Transaction, job: Head, since: int) -> bool:
+    """Whether another job with the same key succeeded at or after this moment."""
+    return bool(tx.rows("succeeded_since", dedup_key=job.dedup_key, since=since, number=job.number))
 
 
 def take_from_leases(

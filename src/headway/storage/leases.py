@@ -69,6 +69,19 @@ def renew(tx: Transaction, renewals: Iterable[Renewal]) -> None:
     tx.many("renew_lease", [one._asdict() for one in renewals])
 
 
+class LeaseOfWorker(NamedTuple):
+    """A live lease of a worker."""
+
+    lease_id: str
+    job_number: int
+    job_id: str
+
+
+def of_worker(tx: Transaction, worker_id: str) -> list[LeaseOfWorker]:
+    """The leases that a worker holds, by id."""
+    return [LeaseOfWorker(**row) for row in tx.rows("leases_of_worker", worker_id=worker_id)]
+
+
 class HeldLease(msgspec.Struct, frozen=True, kw_only=True):
     """A live lease and the job that runs under it."""
 

@@ -1,6 +1,7 @@
 """Runs as they are kept."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -79,6 +80,23 @@ def reports(tx: Transaction, run_ids: Collection[str]) -> dict[str, RunReport]:
     return {row["run_id"]: msgspec.convert(row, RunReport) for row in rows}
 
 
+class Closing(NamedTuple):
+    """How a run ended. Runs that ended alike share a statement."""
+
+    run_status: RunStatus
+    exit_code: int | None
+    error: str | None
+    result: str | None
+    artifacts: str | None
+    lease_state: LeaseState
+    report_hash: str | None
+
+
+def close(tx: Transaction, closings: Iterable[tuple[str | None, Closing]]) -> None:
+    """Write down how runs ended, by their ids."""
+    tx.many("close_runs", records.grouped(closings, "run_ids", finished_at=tx.now_ms))
+
+
 def insert_failed(tx: Transaction, record: JobRecord, error: str) -> None:
     """A run of a job that the store has lost, recorded as failed."""
     tx.put(
@@ -93,6 +111,28 @@ def insert_failed(tx: Transaction, record: JobRecord, error: str) -> None:
         started_at=record.started_at,
         finished_at=tx.now_ms,
         error=error,
+    )
+
+
+def insert_skipped(tx: Transaction, skipped: Iterable[tuple[JobRecord, str]], error: str) -> None:
+    """Runs that are recorded although nothing ran, by these ids."""
+    tx.many(
+        "insert_ended_run",
+        [
+            {
+                "run_id": run_id,
+                "number": record.number,
+                "attempt": record.attempt,
+                "generation": record.generation,
+                "run_status": RunStatus.SKIPPED,
+                "payload_id": record.payload_id,
+                "worker_id": record.worker_id,
+                "started_at": tx.now_ms,
+                "finished_at": tx.now_ms,
+                "error": error,
+            }
+            for record, run_id in skipped
+        ],
     )
 
 

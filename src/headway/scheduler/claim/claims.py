@@ -16,8 +16,11 @@ from headway.scheduler.claim import dispatch
 from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.lease import expire, leases
 from headway.scheduler.scheduler import Scheduler
+from headway.storage import claims as claim_rows
 from headway.storage import jobs, payloads
+from headway.storage import leases as lease_rows
 from headway.storage.engine.transaction import READY, Transaction
+from headway.storage.manage import workers
 
 
 def claim(
@@ -44,19 +47,19 @@ def leave(scheduler: Scheduler, tx: Transaction, worker_id: str, *, forget: bool
     Its name stays that of its token, unless it is forgotten altogether.
     """
     _return_claims(scheduler, tx, worker_id, holds=())
-    if tx.rows("leases_of_worker", worker_id=worker_id):
+    if lease_rows.of_worker(tx, worker_id):
         return
     if forget:
-        tx.do("remove_worker", worker_id=worker_id)
+        workers.remove(tx, worker_id)
     else:
-        tx.do("leave_worker", worker_id=worker_id, now=tx.now_ms)
+        workers.leave(tx, worker_id)
 
 
 def drain(scheduler: Scheduler, tx: Transaction, worker_id: str, *, drained: bool) -> None:
     """Have a worker take no more jobs, or take some again; what it holds it finishes."""
     since = tx.now_ms if drained else None
     with lane_waits.kept(scheduler, tx):
-        known = tx.do("drain_worker", worker_id=worker_id, since=since)
+        known = workers.drain(tx, worker_id, since)
     if not known:
         raise errors.NotFound("worker", worker_id)
     tx.wake(READY)
@@ -65,8 +68,8 @@ def drain(scheduler: Scheduler, tx: Transaction, worker_id: str, *, drained: boo
 def _return_claims(
     scheduler: Scheduler, tx: Transaction, worker_id: str, holds: Collection[str]
 ) -> None:
-    rows = tx.rows("claims_of_worker", worker_id=worker_id)
-    unknown = [row["number"] for row in rows if row["job_id"] not in holds]
+    claimed = claim_rows.of_worker(tx, worker_id)
+    unknown = [number for number, job_id in claimed.items() if job_id not in holds]
     if unknown:
         tx.alone()
         expire.give_back(scheduler, tx, unknown)
@@ -76,16 +79,14 @@ def _hand_again(
     scheduler: Scheduler, tx: Transaction, request: ClaimRequest, holds: Collection[str]
 ) -> list[Started]:
     """Leases that the worker does not know of, with their whole time before them."""
-    rows = tx.rows("leases_of_worker", worker_id=request.worker_id)
+    held = lease_rows.of_worker(tx, request.worker_id)
     unknown = [
-        row["lease_id"]
-        for row in rows
-        if row["lease_id"] not in holds and row["job_id"] not in holds
+        one.lease_id for one in held if one.lease_id not in holds and one.job_id not in holds
     ]
     beats = [HeartbeatItem(lease_id=lease_id) for lease_id in unknown[: request.max_jobs]]
     answers = leases.heartbeat(scheduler, tx, request.worker_id, beats) if beats else []
     live = {one.lease_id for one in answers if one.expires_at and one.expires_at > tx.now}
-    numbers = [row["job_number"] for row in rows if row["lease_id"] in live]
+    numbers = [one.job_number for one in held if one.lease_id in live]
     return [_started(tx, number) for number in numbers]
 
 

@@ -7,9 +7,8 @@ from headway.domain import states
 from headway.domain.runs import RunStatus
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
-from headway.scheduler.finish.group_consequences import skipped_run
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs
+from headway.storage import jobs, runs
 from headway.storage.engine.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -20,8 +19,7 @@ def is_duplicate(tx: Transaction, candidate: "Candidate") -> bool:
     """Whether another job with the same key succeeded inside the window."""
     job = candidate.job
     since = tx.now_ms - int((job.terms.dedup_window_s or 0) * 1000)
-    found = tx.rows("succeeded_since", dedup_key=job.dedup_key, since=since, number=job.number)
-    return bool(found)
+    return jobs.has_succeeded_since(tx, job, since)
 
 
 def skip(scheduler: Scheduler, tx: Transaction, duplicates: "Sequence[Candidate]") -> None:
@@ -31,7 +29,7 @@ def skip(scheduler: Scheduler, tx: Transaction, duplicates: "Sequence[Candidate]
         window = record.terms.dedup_window_s or 0
         error = f"a job with dedup key {record.dedup_key!r} succeeded in the last {window:g} s"
         run_id = scheduler.new_id(tx.now)
-        tx.many("insert_ended_run", [skipped_run(tx, record, run_id, error)])
+        runs.insert_skipped(tx, [(record, run_id)], error)
         ended.append(
             Ended(
                 record=record,

@@ -7,7 +7,6 @@ from headway.domain.workers import Abilities
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.admit.live_workers import silent_since
 from headway.scheduler.scheduler import Scheduler
-from headway.storage.engine import codec
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import workers
 
@@ -17,11 +16,10 @@ MOST_OF_ONE_TOKEN = 1000
 
 def check_room(scheduler: Scheduler, tx: Transaction, token_id: str | None) -> None:
     """Refuse one more worker of a token that has very many; those that are silent do not count."""
-    if tx.value("workers_of_token", token_id=token_id) < MOST_OF_ONE_TOKEN:
+    if workers.count_of_token(tx, token_id) < MOST_OF_ONE_TOKEN:
         return
-    silent = silent_since(scheduler, tx)
-    tx.do("leave_silent_workers", token_id=token_id, until=silent, now=tx.now_ms)
-    if tx.value("workers_of_token", token_id=token_id) >= MOST_OF_ONE_TOKEN:
+    workers.leave_silent(tx, token_id, until=silent_since(scheduler, tx))
+    if workers.count_of_token(tx, token_id) >= MOST_OF_ONE_TOKEN:
         raise errors.TooManyWorkers(MOST_OF_ONE_TOKEN)
 
 
@@ -29,11 +27,11 @@ def see(
     scheduler: Scheduler, tx: Transaction, *, worker_id: str, abilities: Abilities, **facts: Any
 ) -> None:
     """A worker says that it is there; one that was there before changes nothing for the lanes."""
-    row = tx.row("worker_standing", worker_id=worker_id)
+    before = workers.standing(tx, worker_id)
     if (
-        row is None
-        or row["last_seen"] <= silent_since(scheduler, tx)
-        or row["abilities"] != codec.dump(abilities)
+        before is None
+        or before.last_seen <= silent_since(scheduler, tx)
+        or before.abilities != abilities
     ):
         with lane_waits.kept(scheduler, tx):
             workers.see(tx, worker_id=worker_id, abilities=abilities, **facts)

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -14,10 +13,11 @@ from headway.scheduler.admit import lane_waits
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, payloads, records
+from headway.storage import jobs, payloads, runs
 from headway.storage.engine import codec
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
+from headway.storage.runs import Closing, RunReport
 
 LEASE_EXPIRED = "lease expired"
 
@@ -112,24 +112,12 @@ def close_runs(
 ) -> None:
     """Write the outcomes down; a run that has ended is never touched again."""
     rows = ((one.run_id, _closing(one.error, outcome, lease_state)) for one, outcome in ended)
-    tx.many("close_runs", records.grouped(rows, "run_ids", finished_at=tx.now_ms))
+    runs.close(tx, rows)
 
 
-class _Closing(NamedTuple):
-    """How a run ended. Runs that ended alike share a statement."""
-
-    run_status: RunStatus
-    exit_code: int | None
-    error: str | None
-    result: str | None
-    artifacts: str | None
-    lease_state: LeaseState
-    report_hash: str | None
-
-
-def _closing(error: str | None, outcome: Outcome, lease_state: LeaseState) -> _Closing:
+def _closing(error: str | None, outcome: Outcome, lease_state: LeaseState) -> Closing:
     """The hash is that of the report as it came, so that its repetition is known."""
-    return _Closing(
+    return Closing(
         outcome.status,
         outcome.exit_code,
         error,
@@ -168,29 +156,29 @@ def _late_answers(tx: Transaction, worker_id: str, late: Sequence[Report]) -> Ma
     """Reports without a live lease: the same one again is answered, any other is refused."""
     if not late:
         return {}
-    rows = tx.rows("run_reports", run_ids=records.listed(report.lease_id for report in late))
-    runs = {row["run_id"]: row for row in rows}
-    found = {one.number: one for one in jobs.read(tx, [row["job_number"] for row in rows])}
+    known = runs.reports(tx, [report.lease_id for report in late])
+    numbers = [run.job_number for run in known.values()]
+    found = {one.number: one for one in jobs.read(tx, numbers)}
     return {
-        report.lease_id: _late_answer(report, worker_id, runs.get(report.lease_id), found)
+        report.lease_id: _late_answer(report, worker_id, known.get(report.lease_id), found)
         for report in late
     }
 
 
 def _late_answer(
-    report: Report, worker_id: str, run: Row | None, found: Mapping[int, JobRecord]
+    report: Report, worker_id: str, run: RunReport | None, found: Mapping[int, JobRecord]
 ) -> Answer:
     error: errors.HeadwayError
-    if run is None or run["lease_state"] is None:
+    if run is None or run.lease_state is None:
         error = errors.NotFound("lease", report.lease_id)
-    elif run["worker_id"] != worker_id:
+    elif run.worker_id != worker_id:
         error = errors.ForeignLease(report.lease_id)
-    elif run["lease_state"] == LeaseState.RELEASED and (
-        run["report_hash"] == report_hash(report.outcome)
+    elif run.lease_state is LeaseState.RELEASED and (
+        run.report_hash == report_hash(report.outcome)
     ):
-        return Answer(lease_id=report.lease_id, status=found[run["job_number"]].status)
+        return Answer(lease_id=report.lease_id, status=found[run.job_number].status)
     else:
-        error = errors.LeaseEnded(report.lease_id, run["lease_state"])
+        error = errors.LeaseEnded(report.lease_id, run.lease_state)
     return Answer(lease_id=report.lease_id, error=error)
 
 

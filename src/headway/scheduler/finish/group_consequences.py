@@ -18,7 +18,7 @@ from headway.domain.jobs import After, Policy, Terms, WaitReason
 from headway.domain.runs import RunStatus
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records
+from headway.storage import jobs, records, runs
 from headway.storage.engine import codec
 from headway.storage.engine.transaction import Row, Transaction
 from headway.storage.manage import groups as stored_groups
@@ -132,14 +132,8 @@ def _stop_others(scheduler: Scheduler, tx: Transaction, group: Row, failed: Ende
     stopped = others_that_end(
         verdict, failed, jobs.read(tx, numbers), tx.now_ms, lambda: scheduler.new_id(tx.now)
     )
-    tx.many(
-        "insert_ended_run",
-        [
-            skipped_run(tx, one.record, one.run_id, PREDECESSOR_FAILED)
-            for one in stopped
-            if one.run_id is not None
-        ],
-    )
+    skipped = [(one.record, one.run_id) for one in stopped if one.run_id is not None]
+    runs.insert_skipped(tx, skipped, PREDECESSOR_FAILED)
     return stopped
 
 
@@ -178,22 +172,6 @@ def others_that_end(
         )
         for one in waiting
     ]
-
-
-def skipped_run(tx: Transaction, record: JobRecord, run_id: str, error: str) -> dict[str, object]:
-    """A run that is recorded although nothing ran."""
-    return {
-        "run_id": run_id,
-        "number": record.number,
-        "attempt": record.attempt,
-        "generation": record.generation,
-        "run_status": RunStatus.SKIPPED,
-        "payload_id": record.payload_id,
-        "worker_id": record.worker_id,
-        "started_at": tx.now_ms,
-        "finished_at": tx.now_ms,
-        "error": error,
-    }
 
 
 def _mark_ended(tx: Transaction, group: Row) -> None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -11,16 +12,9 @@ from headway.domain.values import moments
 from headway.domain.webhooks import Payload
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import records
 from headway.storage.engine.transaction import DELIVERIES, Transaction
-
-
-class Endpoint(NamedTuple):
-    """Where messages go, and the events that are wanted there."""
-
-    webhook_id: str | None
-    url: str
-    events: tuple[str, ...]
+from headway.storage.manage import webhooks as stored_webhooks
+from headway.storage.manage.webhooks import Endpoint, NewDelivery
 
 
 class Message(NamedTuple):
@@ -33,15 +27,13 @@ class Message(NamedTuple):
 
 def add(scheduler: Scheduler, tx: Transaction, ended: Sequence[Ended]) -> None:
     """One message for each end, event and endpoint that wants it."""
-    endpoints = [
-        Endpoint(row["webhook_id"], row["url"], records.words(row["events"]))
-        for row in tx.rows("webhooks")
-    ]
+    endpoints = stored_webhooks.endpoints(tx)
     if not endpoints and not any(one.record.says("webhook_url") for one in ended):
         return
-    rows = [_row(scheduler, tx, message) for message in messages(ended, endpoints, tx.now)]
-    tx.many("insert_delivery", rows)
-    if rows:
+    new_id = partial(scheduler.new_id, tx.now)
+    deliveries = [_delivery(new_id(), one) for one in messages(ended, endpoints, tx.now)]
+    stored_webhooks.insert_deliveries(tx, deliveries)
+    if deliveries:
         tx.wake(DELIVERIES)
 
 
@@ -83,17 +75,15 @@ def _payload(one: Ended, now: datetime, event: str, status: str) -> Payload:
     )
 
 
-def _row(scheduler: Scheduler, tx: Transaction, message: Message) -> dict[str, Any]:
+def _delivery(delivery_id: str, message: Message) -> NewDelivery:
     one, payload, endpoint = message
-    return {
-        "delivery_id": scheduler.new_id(tx.now),
-        "webhook_id": endpoint.webhook_id,
-        "url": endpoint.url,
-        "origin": webhooks.origin_of(endpoint.url),
-        "event": payload.event,
-        "job_number": one.record.number,
-        "job_id": one.record.job_id,
-        "due_at": tx.now_ms,
-        "payload": msgspec.json.encode(payload).decode(),
-        "created_at": tx.now_ms,
-    }
+    return NewDelivery(
+        delivery_id=delivery_id,
+        webhook_id=endpoint.webhook_id,
+        url=endpoint.url,
+        origin=webhooks.origin_of(endpoint.url),
+        event=payload.event,
+        job_number=one.record.number,
+        job_id=one.record.job_id,
+        payload=msgspec.json.encode(payload).decode(),
+    )

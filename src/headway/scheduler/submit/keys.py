@@ -9,7 +9,7 @@ from headway.domain import errors
 from headway.domain.requests.job_requests import JobRequest
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.references import Submitted
-from headway.storage import jobs, records
+from headway.storage import jobs
 from headway.storage.engine.transaction import Transaction
 
 
@@ -21,17 +21,16 @@ def find(tx: Transaction, wanted: Sequence[JobRequest], turns: Turns) -> dict[in
     if not tx.repeats:
         tx.alone()
     keys = [one.idempotency_key for one in wanted if one.idempotency_key is not None]
-    rows = tx.rows("jobs_by_idempotency_key", keys=records.listed(keys)) if keys else ()
-    made = {row["idempotency_key"]: row for row in rows}
+    made = jobs.by_idempotency_key(tx, keys)
     unique = [one.unique_key for one in wanted if one.unique_key is not None]
     active = jobs.active_by_unique_key(tx, unique)
     old: dict[int, tuple[int, bool]] = {}
     for place, request in turns.each(enumerate(enumerate(wanted))):
-        row = made.get(request.idempotency_key)
-        if row is not None:
-            if row["request_hash"] != request_hash(turns.asked[place]):
-                raise errors.IdempotencyMismatch(row["idempotency_key"])
-            old[place] = (row["number"], False)
+        key = request.idempotency_key
+        if key is not None and key in made:
+            if made[key].request_hash != request_hash(turns.asked[place]):
+                raise errors.IdempotencyMismatch(key)
+            old[place] = (made[key].number, False)
         elif request.unique_key in active:
             old[place] = (active[request.unique_key], True)
     return _submitted(tx, old)

@@ -137,7 +137,7 @@ def _bury(
 
 
 def _forget(scheduler: Scheduler, tx: Transaction, worker_id: str) -> None:
-    expire.give_back(scheduler, tx, claims.of_worker(tx, worker_id))
+    expire.give_back(scheduler, tx, [*claims.of_worker(tx, worker_id)])
     workers.leave(tx, worker_id)
 
 

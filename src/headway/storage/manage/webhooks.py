@@ -1,7 +1,7 @@
 """Endpoints, messages and the default secret as they are kept."""
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -35,6 +35,41 @@ def find(tx: Transaction, webhook_id: str) -> Webhook | None:
 def page(tx: Transaction, *, before: str | None, count: int) -> list[Webhook]:
     """Endpoints, newest first, without their secrets."""
     return [_webhook(row) for row in tx.rows("webhooks_before", before=before, count=count)]
+
+
+class Endpoint(NamedTuple):
+    """Where messages go, and the events that are wanted there."""
+
+    webhook_id: str | None
+    url: str
+    events: tuple[str, ...]
+
+
+def endpoints(tx: Transaction) -> list[Endpoint]:
+    """Every endpoint that is registered."""
+    return [
+        Endpoint(row["webhook_id"], row["url"], records.words(row["events"]))
+        for row in tx.rows("webhooks")
+    ]
+
+
+class NewDelivery(NamedTuple):
+    """A message that is due at once. Times are in milliseconds."""
+
+    delivery_id: str
+    webhook_id: str | None
+    url: str
+    origin: str
+    event: str
+    job_number: int
+    job_id: str
+    payload: str
+
+
+def insert_deliveries(tx: Transaction, messages: Iterable[NewDelivery]) -> None:
+    """New messages, each due at once."""
+    times = {"due_at": tx.now_ms, "created_at": tx.now_ms}
+    tx.many("insert_delivery", [{**one._asdict(), **times} for one in messages])
 
 
 def remove(tx: Transaction, webhook_id: str) -> None:

@@ -70,7 +70,7 @@ def see(
 
 def is_known(tx: Transaction, worker_id: str) -> bool:
     """Whether this worker is registered and has not left."""
-    return tx.row("worker_standing", worker_id=worker_id) is not None
+    return standing(tx, worker_id) is not None
 
 
 def users_of_data(tx: Transaction, data_id: str) -> list[WorkerRecord]:
@@ -102,6 +102,41 @@ def touch(tx: Transaction, worker_id: str) -> None:
 def leave(tx: Transaction, worker_id: str) -> None:
     """A worker has gone; its name stays that of its token."""
     tx.do("leave_worker", worker_id=worker_id, now=tx.now_ms)
+
+
+def leave_silent(tx: Transaction, token_id: str | None, until: int) -> None:
+    """The workers of a token that have been silent since then have gone."""
+    tx.do("leave_silent_workers", token_id=token_id, until=until, now=tx.now_ms)
+
+
+def remove(tx: Transaction, worker_id: str) -> None:
+    """A worker is forgotten; its name is free."""
+    tx.do("remove_worker", worker_id=worker_id)
+
+
+def drain(tx: Transaction, worker_id: str, since: int | None) -> bool:
+    """A worker takes no more jobs since then, or takes some again; False if it is unknown."""
+    return bool(tx.do("drain_worker", worker_id=worker_id, since=since))
+
+
+def count_of_token(tx: Transaction, token_id: str | None) -> int:
+    """How many workers of a token are known and have not left."""
+    return int(tx.value("workers_of_token", token_id=token_id))
+
+
+class Standing(NamedTuple):
+    """When a worker was heard of last, and what it takes."""
+
+    last_seen: int
+    abilities: Abilities
+
+
+def standing(tx: Transaction, worker_id: str) -> Standing | None:
+    """How a worker stands, if it is known and has not left."""
+    row = tx.row("worker_standing", worker_id=worker_id)
+    if row is None:
+        return None
+    return Standing(row["last_seen"], msgspec.json.decode(row["abilities"], type=Abilities))
 
 
 def draining(tx: Transaction) -> set[str]:
