@@ -14,7 +14,7 @@ from tests.worker.executor_helpers import Outcomes, eventually, make_work
 from headway.domain.handlers import Handler
 from headway.domain.runs import RunStatus
 from headway.worker.context import JobContext, Work
-from headway.worker.executors import slot_threads
+from headway.worker.executors import shortage, slot_threads
 from headway.worker.executors.children import Nursery
 from headway.worker.executors.commands import CommandExecutor
 from headway.worker.executors.processes import ProcessExecutor
@@ -70,13 +70,13 @@ def wait_until_told(ctx: JobContext, words: str) -> None:
 def test_a_command_that_cannot_be_started_for_want_of_something_waits_for_it(
     nursery: Nursery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    shortage = Shortage(number, subprocess.Popen)
-    monkeypatch.setattr(subprocess, "Popen", shortage)
+    lack = Shortage(number, subprocess.Popen)
+    monkeypatch.setattr(subprocess, "Popen", lack)
     work = make_work(tmp_path, "command", {"argv": ["true"]})
     _, ctx, outcomes = started(CommandExecutor(nursery, lambda _: tmp_path), work)
     wait_until_told(ctx, f"not started yet: {os.strerror(number)}")
     assert outcomes.is_empty()
-    shortage.lasts = False
+    lack.lasts = False
     assert outcomes.next().status is RunStatus.COMPLETED
     wait_until_told(ctx, "started late")
 
@@ -84,13 +84,13 @@ def test_a_command_that_cannot_be_started_for_want_of_something_waits_for_it(
 def test_so_does_a_handler_in_a_process_and_leaves_nothing_open(
     nursery: Nursery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shortage = Shortage(errno.EAGAIN, subprocess.Popen)
-    monkeypatch.setattr(subprocess, "Popen", shortage)
+    lack = Shortage(errno.EAGAIN, subprocess.Popen)
+    monkeypatch.setattr(subprocess, "Popen", lack)
     executor = ProcessExecutor({"work": Handler.of(handler, "work")}, nursery)
     before = len(os.listdir("/proc/self/fd"))
     _, ctx, outcomes = started(executor, make_work(tmp_path, "work"))
     wait_until_told(ctx, "not started yet")
-    shortage.lasts = False
+    lack.lasts = False
     assert outcomes.next().result == "done"
     eventually(lambda: len(os.listdir("/proc/self/fd")) <= before)
 
@@ -137,3 +137,18 @@ def test_a_handler_that_finds_no_thread_waits_for_one(
         assert outcomes.is_empty()
     assert outcomes.next().result == "done"
     executor.close()
+
+
+def test_many_runs_that_lack_the_same_are_told_of_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(shortage, "notices", shortage.Notices())
+
+    def lacking() -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    for number in range(3):
+        shortage.outlast(lacking, what=f"job {number} could not start", pause=lambda _: True)
+    assert [one.getMessage() for one in caplog.records] == [
+        "job 0 could not start: Too many open files; this and others are tried again"
+    ]

@@ -90,7 +90,7 @@ class ChildRun:
                 target=self._live, name=f"run-{self._work.number}", daemon=True
             ).start()
         except RuntimeError:  # so many threads run that the system allows no more
-            log.warning("job %s waits for a thread", self._work.number)
+            shortage.notices.say(f"job {self._work.number} waits for a thread")
             self._nursery.timers.after(shortage.LONGEST_WAIT_S, self._begin)
 
     def stop(self) -> None:

@@ -2,12 +2,15 @@
 
 import errno
 import logging
+import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 FIRST_WAIT_S = 0.05
 LONGEST_WAIT_S = 5.0
+SAY_EVERY_S = 60.0
+"""What a machine lacks, it lacks for many jobs at once: the log says it once in this time."""
 
 LACKING = frozenset(
     {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT}
@@ -16,6 +19,26 @@ LACKING = frozenset(
 Value = TypeVar("Value")
 
 log = logging.getLogger("headway.worker")
+
+
+class Notices:
+    """Warnings about what is lacking, one for all jobs that wait for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._said_at: float | None = None
+
+    def say(self, what: str) -> None:
+        """Warn, unless that was done a short while ago."""
+        now = time.monotonic()
+        with self._lock:
+            if self._said_at is not None and now - self._said_at < SAY_EVERY_S:
+                return
+            self._said_at = now
+        log.warning("%s; this and others are tried again", what)
+
+
+notices = Notices()
 
 
 def _sleep(seconds: float) -> bool:
@@ -45,7 +68,7 @@ def outlast(
             if not is_one(error):
                 raise
             if not has_told:
-                log.warning("%s: %s; it is tried again", what, error.strerror)
+                notices.say(f"{what}: {error.strerror}")
                 tell(str(error.strerror))
                 has_told = True
         if pause(wait_s):
