@@ -33,11 +33,6 @@ SELECT {jobs} FROM jobs WHERE number IN :numbers[bigint] ORDER BY number;
 SELECT idempotency_key, number, request_hash FROM jobs
 WHERE idempotency_key IN :keys[text];
 
--- name: active_jobs_by_unique_key
--- The active jobs with these keys; each key has at most one.
-SELECT unique_key, number FROM jobs
-WHERE unique_key IN :keys[text] AND finished_at IS NULL;
-
 -- name: succeeded_since
 -- Whether a job with this key succeeded at or after a moment; the job's own chain does not count.
 SELECT number FROM jobs WHERE dedup_key = :dedup_key AND status = 'SUCCEEDED' AND finished_at >= :since

@@ -109,3 +109,9 @@ UPDATE jobs SET generation = generation + 1, status = r.status, attempt = 0, sch
 FROM json_to_recordset(CAST(:rows AS json)) r (
     number bigint, open_deps bigint, status text, wait_kind text, wait_detail text, waited_on text)
 WHERE jobs.number = r.number;
+
+-- name: active_jobs_by_unique_key
+-- The active jobs with these keys; each key has at most one. One seek for each key: with statistics from a time
+-- when no job had a key, a list of keys is looked for in the whole index.
+SELECT j.unique_key, j.number FROM :keys[text] k CROSS JOIN LATERAL (
+    SELECT unique_key, number FROM jobs WHERE unique_key = k.value AND finished_at IS NULL LIMIT 1) j;

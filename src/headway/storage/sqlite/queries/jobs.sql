@@ -107,3 +107,7 @@ UPDATE jobs SET generation = generation + 1, status = :status, attempt = 0, sche
     open_deps = :open_deps, queued_at = NULL,
     approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END, blocked_by = NULL
 WHERE number = :number;
+
+-- name: active_jobs_by_unique_key
+-- The active jobs with these keys; each key has at most one.
+SELECT unique_key, number FROM jobs WHERE unique_key IN :keys[text] AND finished_at IS NULL;
