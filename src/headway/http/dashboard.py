@@ -10,9 +10,9 @@ import msgspec
 
 from headway.domain import errors
 from headway.domain.answers import DashboardCode
-from headway.domain.tokens import Principal, Role, Token
+from headway.domain.manage.tokens import Principal, Role, Token
+from headway.http.auth.refused_logins import RefusedLogins
 from headway.http.exchange import Exchange
-from headway.http.refused_logins import RefusedLogins
 from headway.scheduler.manage import audit, tokens
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.engine.awaiting import awaiting
@@ -29,8 +29,22 @@ HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-cache"),
 )
+INDEX = ("index.html", b"text/html; charset=utf-8")
+PAGES = (
+    "jobs",
+    "graph",
+    "timeline",
+    "schedules",
+    "groups",
+    "workers",
+    "limits",
+    "webhooks",
+    "tokens",
+    "audit",
+)
+"""The first steps of addresses that the page itself resolves."""
 FILES = {
-    "/": ("index.html", b"text/html; charset=utf-8"),
+    "/": INDEX,
     "/dashboard/page.js": ("page.js", b"text/javascript; charset=utf-8"),
     "/dashboard/style.css": ("style.css", b"text/css; charset=utf-8"),
 }
@@ -101,9 +115,14 @@ class Codes:
         await exchange.answer(200, msgspec.json.encode({"token": made.token}))
 
 
+def has_page(path: str) -> bool:
+    """Whether an address is one of the page's own."""
+    return path in FILES or path.split("/")[1] in PAGES
+
+
 async def show(exchange: Exchange) -> None:
     """The page, or a file that belongs to it."""
-    name, content_type = FILES[exchange.path]
+    name, content_type = FILES.get(exchange.path, INDEX)
     await exchange.answer(200, _read(name), content_type, HEADERS)
 
 

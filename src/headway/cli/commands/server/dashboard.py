@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headway import protocol
 from headway.cli.options import command, commands
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def dashboard(
     ] = False,
 ) -> None:
     """Print a fresh link to the dashboard; it works once and lets in as an admin."""
-    from headway import protocol, wiring
+    from headway import wiring
     from headway.cli.text import words
     from headway.domain import errors
 
