@@ -1,4 +1,4 @@
-"""HTTP as any program speaks it: requests that are repeated until a server answers."""
+"""Plain HTTP requests that are repeated until a server responds."""
 
 import http.client
 import json
@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 ANSWER_WITHIN_S = 10.0
 PAUSE_S = 0.05
-TOKEN = "admin.token"
 
 
 class NoAnswer(Exception):

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from headway.prove import findings
 from headway.prove.controls import CONTROLS, Gardener
-from headway.prove.findings import Finding
 from headway.prove.fleet import Fleet, Member
 from headway.prove.images import Images
+from headway.prove.oracle import findings
+from headway.prove.oracle.findings import Finding
 
 BETWEEN_KILLS_S = (0.1, 1.0)
 DOWN_S = (0.0, 0.5)

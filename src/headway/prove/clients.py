@@ -21,6 +21,10 @@ SHARES = {
     requests.REMOTE: 6,
     requests.GRAPH: 1,
     requests.GROUP: 1,
+    requests.LOCKED: 2,
+    requests.LIMITED: 2,
+    requests.APPROVED: 1,
+    requests.ARTIFACT: 1,
 }
 ENDED = ("SUCCEEDED", "FAILED", "SKIPPED", "TIMEOUT", "CANCELLED")
 
@@ -42,7 +46,7 @@ class Client:
         self._goes_on = False
 
     def run(self, kinds: dict[str, int]) -> None:
-        """Submit jobs of these kinds until told to stop; few are open at a time."""
+        """Submit jobs of these kinds until stopped; few are open at a time."""
         while self._goes_on:
             try:
                 if len(self._open) < MOST_OPEN:
@@ -57,18 +61,29 @@ class Client:
         self._submitted += 1
         key = f"{kind}/{self._name}/{self._submitted}"
         if kind == requests.GRAPH:
-            self._submit_graph(key)
+            self._submit_all(requests.diamond(key, self._chance))
+        elif kind == requests.ARTIFACT:
+            self._submit_all(requests.handed_on(key, self._chance))
         elif kind == requests.GROUP:
             self._submit_group(key)
         else:
-            self._submit_one(key, requests.single(kind, key, self._chance))
+            job_id = self._submit_one(key, requests.single(kind, key, self._chance))
+            if kind == requests.APPROVED:
+                self._approve(key, job_id)
 
-    def _submit_one(self, key: str, body: dict[str, Any]) -> None:
+    def _submit_one(self, key: str, body: dict[str, Any]) -> str:
         """Submit a job; one in eight is submitted twice."""
         self._ledger.note(ledger.ASKED, key=key)
         if self._chance.random() < 1 / 8:
             self._lose_an_answer(body)
-        self._acknowledged(key, self._ask("/api/jobs", body)["job_id"])
+        job_id = str(self._ask("/api/jobs", body)["job_id"])
+        self._acknowledged(key, job_id)
+        return job_id
+
+    def _approve(self, key: str, job_id: str) -> None:
+        """Approve a job; if the answer is lost, it is approved already the next time."""
+        self._ledger.note(ledger.APPROVES, key=key)
+        self._servers.ask("POST", f"/api/jobs/{job_id}/approve", {})
 
     def _lose_an_answer(self, body: dict[str, Any]) -> None:
         try:
@@ -76,8 +91,7 @@ class Client:
         except NoAnswer:
             self._servers.change()
 
-    def _submit_graph(self, key: str) -> None:
-        jobs = requests.diamond(key, self._chance)
+    def _submit_all(self, jobs: list[dict[str, Any]]) -> None:
         for one in jobs:
             self._ledger.note(ledger.ASKED, key=one["idempotency_key"])
         answered = self._ask("/api/jobs/batch", {"jobs": jobs})["jobs"]
@@ -109,7 +123,7 @@ class Client:
         self._open.append(job_id)
 
     def _look(self) -> None:
-        """Look at some of the open jobs; who sees an end was told of it."""
+        """Look at some of the open jobs; an end that is seen was acknowledged."""
         for job_id in self._chance.sample(self._open, min(LOOKED_AT, len(self._open))):
             status, job = self._servers.ask("GET", f"/api/jobs/{job_id}")
             if status == 200 and job["status"] not in ENDED:

@@ -1,16 +1,15 @@
 """Negative controls: faults that are planted in the running store and must be noticed."""
 
-import contextlib
-import sqlite3
 import time
 from collections.abc import Callable
 
 from headway.domain import errors
-from headway.prove import history, requests
+from headway.prove import requests
 from headway.prove.asking import Servers
 from headway.prove.fleet import Fleet, wait_until
-from headway.prove.history import History
 from headway.prove.ledger import FOLDER, Ledgers
+from headway.prove.oracle import history
+from headway.prove.oracle.history import History
 
 PLANTED_WITHIN_S = 20.0
 LEAST_IN_LINE = 3
@@ -79,12 +78,7 @@ class Gardener:
 
     def _execute(self, statement: str, job_id: str) -> None:
         """Change the store itself, as nothing but a fault would."""
-        database = self._fleet.place.database
-        if database is None:
-            self._fleet.place.execute(statement.format(job_id))
-            return
-        with contextlib.closing(sqlite3.connect(database, timeout=PLANTED_WITHIN_S)) as raw, raw:
-            raw.execute(statement.format(job_id))
+        self._fleet.place.execute(statement.format(job_id))
 
 
 def _succeeded(told: History) -> list[str]:

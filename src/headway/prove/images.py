@@ -18,11 +18,11 @@ from pathlib import Path
 
 import msgspec
 
-from headway.prove import findings, history
-from headway.prove.findings import Finding
 from headway.prove.fleet import Fleet
-from headway.prove.history import History
 from headway.prove.ledger import Ledgers
+from headway.prove.oracle import findings, history
+from headway.prove.oracle.findings import Finding
+from headway.prove.oracle.history import History
 from headway.prove.places import environment
 
 HEADER, FRAME = 32, 24

@@ -16,6 +16,8 @@ BEGIN = "begin"
 END = "end"
 FINISHED = "finished"
 KILLED = "killed"
+APPROVES = "approves"
+TOLD = "told"
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

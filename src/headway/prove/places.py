@@ -1,8 +1,10 @@
 """Where it happens: a directory of its own, and on PostgreSQL a schema of its own."""
 
+import contextlib
 import os
 import secrets
 import shutil
+import sqlite3
 import tempfile
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
@@ -10,6 +12,8 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from headway.domain import errors
 
 POSTGRES = ("postgresql", "postgres")
+WAIT_S = 20.0
+"""So long another process may be writing to the file."""
 
 
 class Place:
@@ -36,8 +40,10 @@ class Place:
         return str(self.folder)
 
     def execute(self, statement: str) -> None:
-        """Run a statement in the database, where that is not a file."""
-        raise NotImplementedError
+        """Run a statement in the store, beside the servers."""
+        file = self.folder / "data" / "headway.db"
+        with contextlib.closing(sqlite3.connect(file, timeout=WAIT_S)) as raw, raw:
+            raw.execute(statement)
 
     def remove(self) -> None:
         """Remove everything that was made."""

@@ -9,15 +9,17 @@ from functools import partial
 from typing import Any
 
 from headway.domain import errors
-from headway.prove import findings, history, judge, outcome, report, requests
+from headway.prove import ledger, requests
 from headway.prove.asking import NoAnswer, Server, Servers, Stopped
 from headway.prove.chaos import Chaos, Plan
-from headway.prove.findings import Finding
 from headway.prove.fleet import Fleet, wait_until
+from headway.prove.hook import Hook
 from headway.prove.ledger import FOLDER, Ledgers
-from headway.prove.outcome import Outcome
+from headway.prove.oracle import findings, history, judge, outcome, report
+from headway.prove.oracle.findings import Finding
+from headway.prove.oracle.outcome import Outcome
+from headway.prove.oracle.report import Report
 from headway.prove.places import Place, environment
-from headway.prove.report import Report
 
 STARTS_WITHIN_S = 60.0
 ENDS_WITHIN_S = 90.0
@@ -32,9 +34,10 @@ def prove(place: Place, plan: Plan, tell: Tell) -> Report:
     began = time.monotonic()
     fleet = Fleet(place, plan.seed)
     chaos = Chaos(fleet, plan, tell)
+    hook = Hook(fleet.book)
     try:
         interrupted = False
-        schedule = _set_up(fleet)
+        schedule = _set_up(fleet, hook)
         try:
             chaos.run()
             tell(1.0, "waiting until every job has ended")
@@ -48,6 +51,7 @@ def prove(place: Place, plan: Plan, tell: Tell) -> Report:
     finally:
         fleet.close()
         chaos.images.close()
+        hook.close()
     run = report.Run(
         interrupted=interrupted,
         store=place.name,
@@ -62,7 +66,7 @@ def prove(place: Place, plan: Plan, tell: Tell) -> Report:
     return report.build(run, told, kept, found)
 
 
-def _set_up(fleet: Fleet) -> dict[str, Any]:
+def _set_up(fleet: Fleet, hook: Hook) -> dict[str, Any]:
     """Start everything, and a schedule that fires each second; returns the schedule."""
     first = fleet.servers[0]
     first.start()
@@ -78,6 +82,10 @@ def _set_up(fleet: Fleet) -> dict[str, Any]:
     _made(server.ask("POST", "/api/job-templates", template))
     body = {"template": requests.FIRE, "name": requests.FIRE, "every": EVERY_S, "catchup": "all"}
     schedule = _made(server.ask("POST", "/api/schedules", body))
+    limit = {"size": requests.MOST_AT_ONCE}
+    _made(server.ask("PUT", f"/api/limits/{requests.LIMIT}", limit))
+    events = ["job.run.completed", "job.run.failed"]
+    _made(server.ask("POST", "/api/webhooks", {"url": hook.url, "events": events}))
     server.close()
     for member in fleet.members[1:]:
         member.start()
@@ -110,7 +118,7 @@ def _settle(
         if interrupted:
             failed += fleet.stop(fleet.workers)
         else:
-            _let_end(servers, path)
+            _let_end(fleet, servers, path)
         kept = outcome.read(servers, servers.get(path))
     except Stopped:
         raise errors.Unavailable(
@@ -129,12 +137,20 @@ def _not_back(fleet: Fleet) -> list[str]:
     ]
 
 
-def _let_end(servers: Servers, schedule: str) -> None:
+def _let_end(fleet: Fleet, servers: Servers, schedule: str) -> None:
     """Wait until the schedule is up to date, end it, and wait until no job is active."""
+    _approve_the_rest(fleet, servers)
     reached = servers.get(schedule)["next_trigger_at"]
     wait_until(lambda: servers.get(schedule)["next_trigger_at"] > reached, ENDS_WITHIN_S)
     servers.ask("PATCH", schedule, {"enabled": False})
     wait_until(lambda: not servers.get("/api/jobs?status=active&limit=1")["items"], ENDS_WITHIN_S)
+
+
+def _approve_the_rest(fleet: Fleet, servers: Servers) -> None:
+    """Jobs whose clients were killed before they approved them."""
+    for job in list(servers.pages("/api/jobs?status=WAITING_ON_APPROVAL")):
+        fleet.book.note(ledger.APPROVES, key=job["params"]["key"])
+        servers.ask("POST", f"/api/jobs/{job['job_id']}/approve", {})
 
 
 def _verified(place: Place) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""A worker that speaks the worker protocol itself, and knows which of its reports were accepted."""
+"""A worker with its own code for the protocol, which knows which of its reports were accepted."""
 
 import random
 import signal
@@ -32,7 +32,7 @@ class ProtocolWorker:
         self._goes_on = False
 
     def run(self) -> None:
-        """Work until told to stop."""
+        """Work until stopped."""
         while self._goes_on:
             try:
                 asked_at = time.monotonic()

@@ -12,6 +12,15 @@ LINE = "line"
 GRAPH = "graph"
 GROUP = "group"
 FIRE = "fire"
+LOCKED = "locked"
+LIMITED = "limited"
+APPROVED = "approved"
+ARTIFACT = "artifact"
+
+MADE, USED = "made", "used"
+LIMIT = "prove"
+MOST_AT_ONCE = 2
+"""The size of the limit."""
 
 RETRIED = {"max_attempts": 50, "base_delay_s": 0.05, "max_delay_s": 0.2}
 """More attempts than there can be kills of one job."""
@@ -43,6 +52,12 @@ def single(kind: str, key: str, chance: random.Random) -> dict[str, Any]:
     if kind == HOPELESS:
         params["fails"] = 100
         made["retry_policy"] = GIVES_UP
+    if kind == LOCKED:
+        made["locks"] = ["prove"]
+    if kind == LIMITED:
+        made["limits"] = {LIMIT: 1}
+    if kind == APPROVED:
+        made["approval"] = True
     if kind == LINE:
         made |= {"queue": "line", "requires": ["line"], "retry_policy": ONCE, "priority": 0}
     return made
@@ -59,6 +74,15 @@ def diamond(key: str, chance: random.Random) -> list[dict[str, Any]]:
     return [
         {**single(GRAPH, f"{key}/{ref}", chance), "ref": ref, "after": predecessors}
         for ref, predecessors in after.items()
+    ]
+
+
+def handed_on(key: str, chance: random.Random) -> list[dict[str, Any]]:
+    """Two jobs: one makes what the other needs."""
+    artifact = f"custom:prove:{key.replace('/', '-')}"
+    return [
+        {**single(ARTIFACT, f"{key}/{MADE}", chance), "produces": [artifact]},
+        {**single(ARTIFACT, f"{key}/{USED}", chance), "needs": [artifact]},
     ]
 
 

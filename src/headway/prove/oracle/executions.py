@@ -4,10 +4,11 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator
 
-from headway.prove import findings, requests
-from headway.prove.findings import Finding
-from headway.prove.history import Execution, History
-from headway.prove.outcome import Outcome
+from headway.prove import requests
+from headway.prove.oracle import findings
+from headway.prove.oracle.findings import Finding
+from headway.prove.oracle.history import Execution, History
+from headway.prove.oracle.outcome import Outcome
 
 
 def judge_executions(history: History, outcome: Outcome) -> Iterator[Finding]:

@@ -27,8 +27,11 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     acknowledged: dict[str, int]
     """By key: when a client knew."""
 
+    approved: dict[str, int]
+    """By key: when a job was first to be approved."""
+
     jobs: dict[str, set[str]]
-    """By key: which jobs clients were told of."""
+    """By key: the jobs that were acknowledged to clients."""
 
     groups: set[str]
     seen: dict[str, str]
@@ -39,6 +42,9 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
 
     executions: list[Execution]
     """In the order in which they began."""
+
+    told: set[str]
+    """Runs of whose end a webhook told."""
 
 
 def read(facts: Iterable[Fact]) -> History:
@@ -52,11 +58,13 @@ def read(facts: Iterable[Fact]) -> History:
     return History(
         asked={one.key: one.at for one in reversed(facts) if one.what == ledger.ASKED},
         acknowledged={one.key: one.at for one in reversed(acknowledged)},
+        approved={one.key: one.at for one in reversed(facts) if one.what == ledger.APPROVES},
         jobs=jobs,
         groups={one.group_id for one in acknowledged if one.group_id},
         seen={one.job_id: one.status for one in facts if one.what == ledger.SEEN},
         finished={one.run_id: one for one in facts if one.what == ledger.FINISHED},
         executions=_executions(facts),
+        told={one.run_id for one in facts if one.what == ledger.TOLD},
     )
 
 

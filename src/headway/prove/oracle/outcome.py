@@ -44,6 +44,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     jobs: list[Job]
     runs: list[Run]
     groups: dict[str, str]
+    messages: dict[str, str]
+    """By run: how its message to the endpoint stands."""
     every_s: float
     """The period of the schedule."""
 
@@ -54,5 +56,9 @@ def read(servers: Servers, schedule: dict[str, Any]) -> Outcome:
         jobs=[msgspec.convert(one, Job) for one in servers.pages("/api/jobs")],
         runs=[msgspec.convert(one, Run) for one in servers.pages("/api/job-runs")],
         groups={one["group_id"]: one["status"] for one in servers.pages("/api/job-groups")},
+        messages={
+            str(one["payload"]["run_id"]): one["status"]
+            for one in servers.pages("/api/webhook-deliveries")
+        },
         every_s=float(schedule["every"]),
     )

@@ -5,16 +5,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from headway.prove import findings, requests
-from headway.prove.executions import judge_executions, judge_order
-from headway.prove.findings import Finding
-from headway.prove.history import History
-from headway.prove.outcome import Job, Outcome
+from headway.prove import requests
+from headway.prove.oracle import findings
+from headway.prove.oracle.executions import judge_executions, judge_order
+from headway.prove.oracle.findings import Finding
+from headway.prove.oracle.gates import judge_gates
+from headway.prove.oracle.history import History
+from headway.prove.oracle.outcome import Job, Outcome
 
 ENDED = frozenset(
     ["SUCCEEDED", "FAILED", "SKIPPED", "TIMEOUT", "CANCELLED", "BLOCKED_BY_DEPENDENCY"]
 )
 FAILED = ("FAILED", "TIMEOUT")
+RUN_ENDS = ("COMPLETED", "FAILED")
 
 
 def judge(history: History, outcome: Outcome, *, all_ended: bool = True) -> list[Finding]:
@@ -25,12 +28,14 @@ def judge(history: History, outcome: Outcome, *, all_ended: bool = True) -> list
         *_finishes(history, outcome),
         *judge_executions(history, outcome),
         *judge_order(history),
+        *judge_gates(history),
         *_fires(outcome),
         *_retries(chains, all_ended=all_ended),
         *_graphs(history, outcome),
     ]
     if all_ended:
         found += [*_stuck(outcome), *_ends(chains), *_groups(history, outcome)]
+        found += _untold(history, outcome)
     return found
 
 
@@ -124,6 +129,18 @@ def _stuck(outcome: Outcome) -> Iterator[Finding]:
             yield Finding(findings.STUCK, f"{job.key} (job {job.number}) is still {job.status}")
 
 
+def _untold(history: History, outcome: Outcome) -> Iterator[Finding]:
+    """Every run that ended has a message to the endpoint; what counts as delivered arrived."""
+    for run in outcome.runs:
+        message = outcome.messages.get(run.run_id)
+        if run.status not in RUN_ENDS or message == "PENDING":
+            continue
+        if message is None:
+            yield Finding(findings.LOST, f"run {run.run_id} ended, and no webhook is to tell of it")
+        elif run.run_id not in history.told:
+            yield Finding(findings.LOST, f"the webhook of run {run.run_id} is {message}, untold")
+
+
 def _graphs(history: History, outcome: Outcome) -> Iterator[Finding]:
     """No member of a graph or a sequence begins before what it comes after has succeeded."""
     completed = {run.run_id for run in outcome.runs if run.status == "COMPLETED"}
@@ -145,6 +162,8 @@ def _predecessors(key: str) -> list[str]:
     if kind == requests.GRAPH:
         before = {"a": "", "b": "a", "c": "a", "d": "bc"}[place]
         return [f"{stem}/{one}" for one in before]
+    if kind == requests.ARTIFACT:
+        return [f"{stem}/{requests.MADE}"] if place == requests.USED else []
     if kind == requests.GROUP and place != "0":
         return [f"{stem}/{int(place) - 1}"]
     return []

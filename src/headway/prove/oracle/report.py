@@ -4,10 +4,11 @@ from collections import Counter
 
 import msgspec
 
-from headway.prove import executions, findings, requests
-from headway.prove.findings import Finding
-from headway.prove.history import History
-from headway.prove.outcome import Outcome
+from headway.prove import requests
+from headway.prove.oracle import executions, findings
+from headway.prove.oracle.findings import Finding
+from headway.prove.oracle.history import History
+from headway.prove.oracle.outcome import Outcome
 
 NOT_SHOWN = (
     "A killed process is not a power cut: the operating system keeps what was written. A disk that"
@@ -117,6 +118,7 @@ _LABELS = {
     findings.RETRIES: "wrong retries",
     findings.GRAPHS: "wrong graphs",
     findings.GROUPS: "wrong groups",
+    findings.GATES: "gates passed",
     findings.STUCK: "stuck",
     findings.DAMAGE: "found by verify",
     findings.PROCESSES: "processes failed",

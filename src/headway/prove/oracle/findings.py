@@ -9,11 +9,12 @@ FIRES = "fires"
 RETRIES = "retries"
 GRAPHS = "graphs"
 GROUPS = "groups"
+GATES = "gates"
 STUCK = "stuck"
 DAMAGE = "damage"
 PROCESSES = "processes"
 
-KINDS = (LOST, DOUBLED, ORDER, FIRES, RETRIES, GRAPHS, GROUPS, STUCK, DAMAGE, PROCESSES)
+KINDS = (LOST, DOUBLED, ORDER, FIRES, RETRIES, GRAPHS, GROUPS, GATES, STUCK, DAMAGE, PROCESSES)
 
 
 class Finding(msgspec.Struct, frozen=True):
