@@ -3,16 +3,17 @@
 import os
 import secrets
 import socket
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headway.clock import SystemClock
 from headway.domain.handlers import Handler
 from headway.domain.values import ids
-from headway.domain.workers import Abilities, DataHome, served_types
+from headway.domain.workers import Abilities, DataDirectory, served_types
 from headway.files import data_id, log_files
 from headway.files.log_parts import OutputBound
-from headway.live_threads import LiveThreads
 from headway.settings import Settings
 from headway.worker import process_groups
 from headway.worker.executors.by_type import Executors
@@ -22,8 +23,13 @@ from headway.worker.executors.processes import ProcessExecutor
 from headway.worker.executors.threads import ThreadExecutor
 from headway.worker.executors.timers import Timers
 from headway.worker.guard import Guard
+from headway.worker.pool.messages import Setup
+from headway.worker.pool.pool import HandlerPool
 from headway.worker.transport import Registration
 from headway.workspace import Workspace
+
+if TYPE_CHECKING:
+    from headway.client.app import App
 
 
 def executors(
@@ -33,18 +39,34 @@ def executors(
     limit: int,
     bound: OutputBound,
     settings: Settings | None = None,
-    live: LiveThreads | None = None,
+    *,
+    pool: HandlerPool | None = None,
 ) -> Executors:
-    """Every way to execute a job."""
-    timers = Timers()
-    nursery = Nursery(Guard(), timers, bound=bound)
+    """Every way to execute a job. Without a pool, handlers run in threads of this process."""
+    timers = pool.timers if pool else Timers()
+    in_threads = pool or ThreadExecutor(handlers, slots, timers=timers, result_limit=limit)
+    nursery = Nursery(pool.guard if pool else Guard(), timers, bound=bound)
     isolated = {name for name, handler in handlers.items() if handler.isolation == "process"}
     return Executors(
-        ThreadExecutor(handlers, slots, timers=timers, result_limit=limit, live=live),
+        in_threads,
         ProcessExecutor(handlers, nursery, result_limit=limit, settings=settings),
         CommandExecutor(nursery, workspace.resolve),
         isolated,
     )
+
+
+def handler_pool(settings: Settings, app: "App") -> HandlerPool | None:
+    """The processes in which handlers of a server run; None if there is nothing to run in them."""
+    if not app.prepares and all(one.isolation == "process" for one in app.handlers.values()):
+        return None
+    setup = Setup(
+        settings=settings,
+        path=sys.path,
+        data=settings.data_dir.resolve(),
+        slots=settings.slots,
+        result_limit=settings.largest_body,
+    )
+    return HandlerPool(setup, min(settings.processes, settings.slots))
 
 
 def registration(
@@ -53,7 +75,7 @@ def registration(
     *,
     prefix: str,
     every_queue: bool,
-    home: DataHome | None = None,
+    home: DataDirectory | None = None,
 ) -> Registration:
     """Who this process is, as a worker."""
     me = process_groups.identify(os.getpid())
@@ -73,9 +95,9 @@ def registration(
     )
 
 
-def home(data: Path, url: str | None = None) -> DataHome:
+def home(data: Path, url: str | None = None) -> DataDirectory:
     """The data directory of a process that keeps the output of its runs there."""
-    return DataHome(data_id=data_id.ensure(data), data=str(data.resolve()), url=url)
+    return DataDirectory(data_id=data_id.ensure(data), data=str(data.resolve()), url=url)
 
 
 def end_orphans(data: Path, run_ids: Sequence[str]) -> None:

@@ -10,8 +10,11 @@ from typing import Any
 from headway.domain.runs import Outcome
 from headway.worker.context import JobContext, Work
 from headway.worker.executors.interface import Executor
+from headway.worker.executors.threads import ThreadExecutor
 
 PATIENCE_S = 30.0
+
+Start = Callable[..., ThreadExecutor]
 
 
 class Outcomes:

@@ -10,6 +10,7 @@ from headway.clock import SystemClock
 from headway.domain.handlers import Handler
 from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
 from headway.domain.workers import Abilities
+from headway.protocol.work_values import Report
 from headway.scheduler.claim import pick
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
@@ -19,7 +20,7 @@ from headway.worker import local as local_way
 from headway.worker.executors.threads import ThreadExecutor
 from headway.worker.local import LocalTransport
 from headway.worker.loop import Worker
-from headway.worker.transport import Ended, Registration, Taken
+from headway.worker.transport import Registration, Taken
 from headway.workspace import Workspace
 
 SLOTS = 4
@@ -39,11 +40,11 @@ class Counting(LocalTransport):
         count: int,
         *,
         lease: bool,
-        ended: Sequence[Ended],
+        reports: Sequence[Report],
         holds: Collection[str] | None = None,
     ) -> Taken:
         self.claims += 1
-        return super().claim(count, lease=lease, ended=ended, holds=holds)
+        return super().claim(count, lease=lease, reports=reports, holds=holds)
 
 
 @pytest.fixture

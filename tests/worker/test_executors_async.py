@@ -2,34 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
-from tests.worker.executor_helpers import PATIENCE_S, Outcomes, make_work, run
+from tests.worker.executor_helpers import PATIENCE_S, Outcomes, Start, make_work, run
 
-from headway.domain.handlers import Handler
 from headway.domain.runs import RunStatus
 from headway.worker.context import JobContext
-from headway.worker.executors.threads import ThreadExecutor
-
-Start = Callable[..., ThreadExecutor]
-
-
-@pytest.fixture
-def executor_for() -> Iterator[Start]:
-    """Makes executors for functions of a test."""
-    made: list[ThreadExecutor] = []
-
-    def make(*functions: Callable[..., Any], slots: int = 1, **options: Any) -> ThreadExecutor:
-        handlers = {function.__name__: Handler.of(function) for function in functions}
-        made.append(ThreadExecutor(handlers, slots, **options))
-        return made[-1]
-
-    yield make
-    for executor in made:
-        executor.close()
 
 
 def test_async_handlers_share_one_loop(executor_for: Start, tmp_path: Path) -> None:

@@ -4,14 +4,12 @@ import asyncio
 import contextvars
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.worker.executor_helpers import PATIENCE_S, Outcomes, make_work, run
+from tests.worker.executor_helpers import PATIENCE_S, Outcomes, Start, make_work, run
 
-from headway.domain.handlers import Handler
 from headway.domain.leases import LONGEST_MESSAGE, check_beat
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.signals import Fail, Skip
@@ -19,25 +17,8 @@ from headway.files import log_files
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Progress
 from headway.worker.executors import calls, tracebacks
-from headway.worker.executors.threads import ThreadExecutor
 
-Start = Callable[..., ThreadExecutor]
 SHELF: dict[str, str] = {}
-
-
-@pytest.fixture
-def executor_for() -> Iterator[Start]:
-    """Makes executors for functions of a test."""
-    made: list[ThreadExecutor] = []
-
-    def make(*functions: Callable[..., Any], slots: int = 1, **options: Any) -> ThreadExecutor:
-        handlers = {function.__name__: Handler.of(function) for function in functions}
-        made.append(ThreadExecutor(handlers, slots, **options))
-        return made[-1]
-
-    yield make
-    for executor in made:
-        executor.close()
 
 
 def test_what_a_handler_returns_is_the_result(executor_for: Start, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A handler's signature is the schema of its params."""
 
+import functools
 from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Any
 
@@ -242,3 +243,10 @@ def test_a_class_that_json_cannot_restore_is_refused_at_definition() -> None:
 def test_a_class_is_refused_at_definition() -> None:
     with pytest.raises(TypeError, match="'Press' is a class, and its objects are no results"):
         Handler.of(Press)
+
+
+def test_what_has_no_name_and_what_has_that_of_commands_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"has no name: give its job type with name="):
+        Handler.of(functools.partial(int, "1"))
+    with pytest.raises(TypeError, match="'command' is the job type of commands"):
+        Handler.of(lambda: None, job_type="command")

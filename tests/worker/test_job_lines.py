@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from headway.domain.runs import Outcome, RunStatus
-from headway.protocol.work_shapes import Started
+from headway.protocol.work_values import Started
 from headway.worker.executors import calls
 from headway.worker.job_lines import LONGEST, MOST_A_SECOND, JobLines
 

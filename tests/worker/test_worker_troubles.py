@@ -16,20 +16,21 @@ from headway.domain.handlers import Handler
 from headway.domain.leases import Lease, LeaseState
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
-from headway.protocol.work_shapes import BeatAnswer, HeartbeatItem, Started
+from headway.protocol.work_shapes import HeartbeatItem
+from headway.protocol.work_values import BeatAnswer, Report, ReportAnswer, Started
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.engine.store import Store
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.worker import local as local_way
 from headway.worker.context import JobContext, Work
 from headway.worker.executors.calls import timed_out
-from headway.worker.executors.interface import Done
+from headway.worker.executors.interface import Done, Executor
 from headway.worker.executors.threads import ThreadExecutor
 from headway.worker.lease_keeper import LeaseKeeper
 from headway.worker.local import LocalTransport
 from headway.worker.loop import Worker
 from headway.worker.reporter import Reporter
-from headway.worker.transport import Ended, Refusal, Registration, Taken
+from headway.worker.transport import Registration, Taken
 from headway.workspace import Workspace
 
 DONE = Outcome(status=RunStatus.COMPLETED)
@@ -58,10 +59,10 @@ class Server(LocalTransport):
         count: int,
         *,
         lease: bool,
-        ended: Sequence[Ended],
+        reports: Sequence[Report],
         holds: Collection[str] | None = None,
     ) -> Taken:
-        if self.forgets_reports or not ended:
+        if self.forgets_reports or not reports:
             taken, self.jobs = self.jobs[:count], self.jobs[count:]
             return Taken(jobs=taken, since=time.monotonic() - self.late_s)
         raise errors.Conflict("claims take no reports here")
@@ -79,13 +80,13 @@ class Server(LocalTransport):
             raise self.problem
         return [BeatAnswer(lease_id=one.lease_id) for one in beats]
 
-    def release(self, ended: Sequence[Ended]) -> list[Refusal]:
+    def release(self, reports: Sequence[Report]) -> list[ReportAnswer]:
         self.tries += 1
         if self.problem is not None:
             raise self.problem
-        self.released += [one.lease_id for one in ended]
-        self.outcomes += [one.outcome for one in ended]
-        return [Refusal(lease_id=one.lease_id, error=None) for one in ended]
+        self.released += [one.lease_id for one in reports]
+        self.outcomes += [one.outcome for one in reports]
+        return [ReportAnswer(lease_id=one.lease_id, error=None) for one in reports]
 
     def on_cancel(self, tell: object) -> None: ...
 
@@ -122,12 +123,12 @@ def work() -> None:
 class Strict(Server):
     """It refuses results, each for itself."""
 
-    def release(self, ended: Sequence[Ended]) -> list[Refusal]:
-        answers = super().release(ended)
+    def release(self, reports: Sequence[Report]) -> list[ReportAnswer]:
+        answers = super().release(reports)
         too_large = errors.TooLarge("result", 2, 1)
         return [
-            Refusal(lease_id=one.lease_id, error=too_large) if one.outcome.result else answer
-            for one, answer in zip(ended, answers, strict=True)
+            ReportAnswer(lease_id=one.lease_id, error=too_large) if one.outcome.result else answer
+            for one, answer in zip(reports, answers, strict=True)
         ]
 
 
@@ -288,7 +289,7 @@ def test_a_run_that_is_to_be_ended_before_it_has_begun_is_ended(tmp_path: Path) 
 
         def renew(self, deadline: float) -> None: ...
 
-    class Slow:
+    class Slow(Executor):
         def start(self, work: Work, ctx: JobContext, done: Done) -> Running:
             (held,) = worker._keeper.held()
             held.cancel = "forced"
@@ -309,8 +310,8 @@ def test_a_lease_that_expired_is_no_news_to_a_worker_whose_run_timed_out(
     outcome: Outcome, warns: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = Server()
-    gone = Refusal(lease_id="lease-1", error=errors.LeaseEnded("lease-1", "EXPIRED"))
-    monkeypatch.setattr(server, "release", lambda ended: [gone])
+    gone = ReportAnswer(lease_id="lease-1", error=errors.LeaseEnded("lease-1", "EXPIRED"))
+    monkeypatch.setattr(server, "release", lambda reports: [gone])
     dropped: list[str] = []
     told = Reporter(server, lambda run_ids: None, dropped.append, random.Random(1))
     told.add("lease-1", outcome)
@@ -334,7 +335,7 @@ def test_a_poke_just_before_a_claim_is_not_forgotten(
     )
     local = LocalTransport(scheduler, me)
     local.poke()
-    assert local.claim(1, lease=True, ended=[]).jobs == []
+    assert local.claim(1, lease=True, reports=[]).jobs == []
     sleeper = threading.Thread(target=local.wait, daemon=True)
     sleeper.start()
     sleeper.join(PATIENCE_S)

@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING or __package__:
     from headway.worker import process_groups
@@ -25,7 +25,16 @@ else:
 GRACE_S = 2.0
 DEAF_TO = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
-Watched = dict[int, tuple[str, float | None]]
+
+class Watch(NamedTuple):
+    """A group: when its leader began, until when it may live, and how gently it is ended then."""
+
+    began: str
+    deadline: float | None
+    grace: float
+
+
+Watched = dict[int, Watch]
 
 
 class Guard:
@@ -49,21 +58,18 @@ class Guard:
             if self._process is None:
                 self._spawn()
 
-    def watch(self, pgid: int, deadline: float | None = None) -> None:
+    def watch(self, pgid: int, deadline: float | None = None, grace: float = GRACE_S) -> None:
         """Watch a group from now on; without a deadline only the worker's death counts."""
         began = process_groups.start_time(pgid)
         if began is not None:
             with self._lock:
-                self._watched[pgid] = (began, deadline)
-                self._tell(_watch_line(pgid, began, deadline))
+                self._set(pgid, Watch(began, deadline, grace))
 
     def renew(self, pgid: int, deadline: float | None) -> None:
         """Move a group's deadline (on the monotonic clock)."""
         with self._lock:
             if pgid in self._watched:
-                began, _ = self._watched[pgid]
-                self._watched[pgid] = (began, deadline)
-                self._tell(_watch_line(pgid, began, deadline))
+                self._set(pgid, self._watched[pgid]._replace(deadline=deadline))
 
     def forget(self, pgid: int) -> None:
         """The group has ended."""
@@ -88,6 +94,10 @@ class Guard:
         self._process = None
         self._watched = {}
 
+    def _set(self, pgid: int, watch: Watch) -> None:
+        self._watched[pgid] = watch
+        self._tell(_watch_line(pgid, watch))
+
     def _tell(self, line: str) -> None:
         if self._process is not None:
             try:
@@ -98,8 +108,8 @@ class Guard:
                 self._process.wait()
         # There is none yet, or it was killed: a new one has to know everything.
         self._spawn()
-        for pgid, (began, deadline) in self._watched.items():
-            os.write(self._pipe, _watch_line(pgid, began, deadline).encode())
+        for pgid, watch in self._watched.items():
+            os.write(self._pipe, _watch_line(pgid, watch).encode())
 
     def _spawn(self) -> None:
         reading, writing = os.pipe()
@@ -134,9 +144,10 @@ def _drop_pipes() -> None:
 os.register_at_fork(after_in_child=_drop_pipes)
 
 
-def _watch_line(pgid: int, began: str, deadline: float | None) -> str:
+def _watch_line(pgid: int, watch: Watch) -> str:
     # The start time comes last, as it may hold blanks.
-    return f"watch {pgid} {'never' if deadline is None else deadline} {began}\n"
+    deadline = "never" if watch.deadline is None else watch.deadline
+    return f"watch {pgid} {deadline} {watch.grace} {watch.began}\n"
 
 
 def main() -> None:
@@ -158,31 +169,32 @@ def main() -> None:
 
 
 def _obey(line: str, watched: Watched) -> None:
-    verb, pgid, *rest = line.split(" ", 3)
+    verb, pgid, *rest = line.split(" ", 4)
     if verb == "watch":
-        deadline, began = rest
-        watched[int(pgid)] = (began, None if deadline == "never" else float(deadline))
+        deadline, grace, began = rest
+        until = None if deadline == "never" else float(deadline)
+        watched[int(pgid)] = Watch(began, until, float(grace))
     else:
         watched.pop(int(pgid), None)
 
 
 def _seconds_to_next(watched: Watched) -> float | None:
-    deadlines = [deadline for _, deadline in watched.values() if deadline is not None]
+    deadlines = [one.deadline for one in watched.values() if one.deadline is not None]
     return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
 
 
 def _late(watched: Watched) -> list[int]:
     now = time.monotonic()
     return [
-        pgid for pgid, (_, deadline) in watched.items() if deadline is not None and deadline <= now
+        pgid for pgid, one in watched.items() if one.deadline is not None and one.deadline <= now
     ]
 
 
 def _end(pgids: list[int], watched: Watched) -> None:
     """End each group in a thread of its own; the process stays until the last one is done."""
     for pgid in pgids:
-        began, _ = watched.pop(pgid)
-        threading.Thread(target=process_groups.end_group, args=(pgid, began, GRACE_S)).start()
+        began, _, grace = watched.pop(pgid)
+        threading.Thread(target=process_groups.end_group, args=(pgid, began, grace)).start()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import msgspec
 
 from headway.domain import secrets
 from headway.domain.runs import Outcome, RunStatus
-from headway.protocol.work_shapes import Started
+from headway.protocol.work_values import Started
 
 MOST_A_SECOND = 20
 LONGEST = 200

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from headway.domain import errors
 from headway.domain.leases import HEARTBEATS_PER_TTL
-from headway.protocol.work_shapes import BeatAnswer, HeartbeatItem
+from headway.protocol.work_shapes import HeartbeatItem
+from headway.protocol.work_values import BeatAnswer
 from headway.worker.context import JobContext, Progress
 from headway.worker.executors.interface import Running
 from headway.worker.transport import Transport

@@ -5,15 +5,16 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
-from headway.protocol.work_shapes import BeatAnswer, Denied, Granted, HeartbeatItem, Started
+from headway.protocol.work_shapes import HeartbeatItem
+from headway.protocol.work_values import BeatAnswer, Denied, Granted, Report, ReportAnswer, Started
 from headway.scheduler.change import cancel
 from headway.scheduler.claim import claims, registration
 from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.finish import finish
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
-from headway.storage.engine.transaction import READY, SAFETY_POLL_S, Manner, Transaction
-from headway.worker.transport import Ended, Refusal, Registration, Taken
+from headway.storage.engine.transaction import READY, SAFETY_POLL_S, Transaction
+from headway.worker.transport import Registration, Taken
 
 
 class LocalTransport:
@@ -37,7 +38,7 @@ class LocalTransport:
 
     def register(self) -> None:
         """Register the worker, and renew its registration."""
-        self._store.write(self._see, Manner.BESIDE)
+        self._store.write_beside(self._see)
 
     def _see(self, tx: Transaction) -> None:
         me = self._me
@@ -59,7 +60,7 @@ class LocalTransport:
         count: int,
         *,
         lease: bool,
-        ended: Sequence[Ended],
+        reports: Sequence[Report],
         holds: Collection[str] | None = None,
     ) -> Taken:
         """Jobs that can start now, those among them that the reports set free."""
@@ -80,10 +81,11 @@ class LocalTransport:
 
         self._claimer = threading.get_ident()
         try:
-            if not ended:
-                return Taken(jobs=self._store.write(claim, Manner.APART), since=since)
-            reported, claimed = self._store.write_both(partial(self._finish, ended), claim)
-            return Taken(jobs=claimed.result(), since=since, reported=reported)
+            if not reports:
+                return Taken(jobs=self._store.write_apart(claim), since=since)
+            reported, claimed = self._store.write_both(partial(self._finish, reports), claim)
+            answers = None if reported.exception() else reported.result()
+            return Taken(jobs=claimed.result(), since=since, reported=answers)
         finally:
             self._claimer = None
 
@@ -124,26 +126,23 @@ class LocalTransport:
 
     def heartbeat(self, beats: Sequence[HeartbeatItem]) -> list[BeatAnswer]:
         """Keep leases alive."""
-        return self._store.write(
-            lambda tx: leases.heartbeat(self._scheduler, tx, self._me.worker_id, beats),
-            Manner.BESIDE,
+        return self._store.write_beside(
+            lambda tx: leases.heartbeat(self._scheduler, tx, self._me.worker_id, beats)
         )
 
-    def release(self, ended: Sequence[Ended]) -> list[Refusal]:
+    def release(self, reports: Sequence[Report]) -> list[ReportAnswer]:
         """Report how runs ended."""
-        return self._store.write(partial(self._finish, ended), Manner.BESIDE)
+        return self._store.write_beside(partial(self._finish, reports))
 
-    def _finish(self, ended: Sequence[Ended], tx: Transaction) -> list[Refusal]:
-        reports = [finish.Report(lease_id=one.lease_id, outcome=one.outcome) for one in ended]
-        answers = finish.finish(self._scheduler, tx, self._me.worker_id, reports)
-        return [Refusal(lease_id=one.lease_id, error=one.error) for one in answers]
+    def _finish(self, reports: Sequence[Report], tx: Transaction) -> list[ReportAnswer]:
+        return finish.finish(self._scheduler, tx, self._me.worker_id, reports)
 
     def on_cancel(self, tell: Callable[[], None]) -> None:
         """Call this when a running job is to end."""
         self._stop_listening.append(self._store.wakeups.listen(cancel.CANCELS, tell))
 
     def close(self) -> None:
-        """Say goodbye: a worker that holds nothing is forgotten."""
+        """Deregister the worker; one that holds nothing is forgotten."""
         for stop in self._stop_listening:
             stop()
         self._store.write(lambda tx: claims.leave(self._scheduler, tx, self._me.worker_id))

@@ -24,8 +24,8 @@ MOST_PER_CALL = 768 * 1024
 log = logging.getLogger("headway.worker")
 
 
-class Way(Protocol):
-    """How pieces of output travel."""
+class LogTransport(Protocol):
+    """Sends pieces of output."""
 
     def send_logs(self, pieces: list[LogItem]) -> list[ItemAnswer]:
         """Send pieces; each is answered for itself."""
@@ -55,7 +55,7 @@ class _Piece(NamedTuple):
 class LogShipper:
     """A thread for runs that go on, and `flush` for those that have ended."""
 
-    def __init__(self, way: Way, data: Path) -> None:
+    def __init__(self, way: LogTransport, data: Path) -> None:
         self._way = way
         self._data = data
         self._running: Callable[[], Collection[str]] = lambda: ()

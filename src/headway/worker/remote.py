@@ -4,7 +4,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,16 +12,11 @@ import msgspec
 
 from headway.client.over_http import problem, server_url, unreachable
 from headway.domain import errors
-from headway.domain.runs import Outcome
 from headway.protocol import work
 from headway.protocol.operation import Nothing, Operation
 from headway.protocol.work_shapes import (
-    BeatAnswer,
     BriefClaimed,
-    BriefClaimedJob,
     ClaimBody,
-    Denied,
-    Granted,
     HeartbeatItem,
     Heartbeats,
     ItemAnswer,
@@ -31,10 +25,10 @@ from headway.protocol.work_shapes import (
     LogPieces,
     ReleaseItem,
     Releases,
-    Started,
     WorkerBody,
 )
-from headway.worker.transport import Ended, Refusal, Registration, Taken
+from headway.protocol.work_values import BeatAnswer, Denied, Granted, Report, ReportAnswer
+from headway.worker.transport import Registration, Taken
 
 POLL_S = 20.0
 """How long a claim waits at the server."""
@@ -82,7 +76,7 @@ class RemoteTransport:
         count: int,
         *,
         lease: bool,
-        ended: Sequence[Ended],
+        reports: Sequence[Report],
         holds: Collection[str] | None = None,
     ) -> Taken:
         """Jobs to do; the server keeps the request until there are some."""
@@ -92,8 +86,8 @@ class RemoteTransport:
             job_types=self._me.abilities.job_types,
             capabilities=self._me.abilities.capabilities,
             max_jobs=count,
-            wait_s=0.0 if ended or self._closing.is_set() else POLL_S,
-            releases=tuple(_item(one.lease_id, one.outcome) for one in ended),
+            wait_s=0.0 if reports or self._closing.is_set() else POLL_S,
+            releases=tuple(ReleaseItem.of(one) for one in reports),
             lease=lease,
             brief=True,
             holds=None if holds is None else tuple(holds),
@@ -109,9 +103,9 @@ class RemoteTransport:
         got = msgspec.json.decode(answer.content, type=BriefClaimed)
         # What the claim waited at the server is no part of the leases' time.
         return Taken(
-            jobs=[_started(one) for one in got.jobs],
+            jobs=[one.started() for one in got.jobs],
             since=asked + got.waited_ms / 1000,
-            reported=_known(got.released) if ended else None,
+            reported=[item.report_answer() for item in got.released],
             drain=got.drain,
         )
 
@@ -141,14 +135,13 @@ class RemoteTransport:
     def heartbeat(self, beats: Sequence[HeartbeatItem]) -> list[BeatAnswer]:
         """Keep leases alive."""
         body = Heartbeats(worker_id=self._me.worker_id, items=list(beats))
-        return [_beat_answer(item) for item in self._send(work.heartbeats, body).items]
+        return [item.beat_answer() for item in self._send(work.heartbeats, body).items]
 
-    def release(self, ended: Sequence[Ended]) -> list[Refusal]:
+    def release(self, reports: Sequence[Report]) -> list[ReportAnswer]:
         """Report how runs ended."""
-        body = Releases(
-            worker_id=self._me.worker_id, items=[_item(one.lease_id, one.outcome) for one in ended]
-        )
-        return _refusals(self._send(work.releases, body).items)
+        items = [ReleaseItem.of(one) for one in reports]
+        body = Releases(worker_id=self._me.worker_id, items=items)
+        return [item.report_answer() for item in self._send(work.releases, body).items]
 
     def send_logs(self, pieces: list[LogItem]) -> list[ItemAnswer]:
         """Send pieces of what runs print."""
@@ -194,51 +187,3 @@ class RemoteTransport:
         if answer.status_code >= 400:
             raise problem(answer.status_code, answer.content)
         return answer
-
-
-def _started(one: BriefClaimedJob) -> Started:
-    return Started(
-        number=one.job.number,
-        job_id=one.job.job_id,
-        job_type=one.job.job_type,
-        attempt=one.job.attempt,
-        params=bytes(one.job.params).decode(),
-        timeout_s=one.job.timeout_s,
-        lease=one.lease,
-    )
-
-
-def _known(released: Sequence[ItemAnswer]) -> "Future[list[Refusal]]":
-    known: Future[list[Refusal]] = Future()
-    known.set_result(_refusals(released))
-    return known
-
-
-def _refusals(items: Sequence[ItemAnswer]) -> list[Refusal]:
-    return [Refusal(lease_id=item.lease_id, error=_error(item)) for item in items]
-
-
-def _item(lease_id: str, outcome: Outcome) -> ReleaseItem:
-    return ReleaseItem(
-        lease_id=lease_id,
-        status="TIMEOUT" if outcome.timed_out else outcome.status,
-        result=outcome.result,
-        error=outcome.error,
-        exit_code=outcome.exit_code,
-        artifacts=outcome.artifacts,
-        retry=outcome.retry,
-    )
-
-
-def _beat_answer(item: ItemAnswer) -> BeatAnswer:
-    cancel = "forced" if item.force else ("asked" if item.cancel_requested else None)
-    return BeatAnswer(
-        lease_id=item.lease_id, expires_at=item.expires_at, cancel=cancel, error=_error(item)
-    )
-
-
-def _error(item: ItemAnswer) -> errors.HeadwayError | None:
-    if item.ok:
-        return None
-    told = {"size": item.size}
-    return errors.revive(item.code or "error", item.detail or "refused", 409, facts=told)

@@ -6,13 +6,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future
 
 from headway.domain import errors
 from headway.domain.runs import Outcome, RunStatus
-from headway.worker.transport import Ended, Refusal, Transport
+from headway.protocol.work_values import Report, ReportAnswer
+from headway.worker.backoff import Backoff
+from headway.worker.transport import Transport
 
-LONGEST_WAIT_S = 15.0
 MOST_AT_ONCE = 1000
 MOST_SURPRISES = 5
 
@@ -36,7 +36,7 @@ class Reporter:
         self._flush = flush
         self._reported = reported
         self._chance = chance
-        self._ended: deque[Ended] = deque()
+        self._ended: deque[Report] = deque()
         self._on_the_way = 0
         self._poke = threading.Event()
         self._stopping = threading.Event()
@@ -47,13 +47,13 @@ class Reporter:
 
     def add(self, lease_id: str, outcome: Outcome) -> None:
         """A run ended."""
-        self._ended.append(Ended(lease_id=lease_id, outcome=outcome))
+        self._ended.append(Report(lease_id=lease_id, outcome=outcome))
 
     def poke(self) -> None:
         """Report now."""
         self._poke.set()
 
-    def take(self) -> list[Ended]:
+    def take(self) -> list[Report]:
         """What is to be reported now, for the caller to do it."""
         return [self._ended.popleft() for _ in range(min(len(self._ended), MOST_AT_ONCE))]
 
@@ -62,14 +62,11 @@ class Reporter:
         """How many runs have ended that the scheduler may not know of."""
         return len(self._ended) + self._on_the_way
 
-    def taken_along(self, ended: Sequence[Ended], reported: "Future[list[Refusal]]") -> None:
-        """What came of reports that went along with a claim; those that failed are tried again."""
-        try:
-            self._note(ended, reported.result())
-        except Exception:
-            self.put_back(ended)
+    def taken_along(self, ended: Sequence[Report], answers: Sequence[ReportAnswer]) -> None:
+        """What came of reports that went along with a claim."""
+        self._note(ended, answers)
 
-    def put_back(self, ended: Sequence[Ended]) -> None:
+    def put_back(self, ended: Sequence[Report]) -> None:
         """These were not reported after all."""
         if ended:
             self._ended.extendleft(reversed(ended))
@@ -96,15 +93,15 @@ class Reporter:
             if self._stopping.is_set() and not self._ended:
                 return
 
-    def _take_to_report(self) -> list[Ended]:
+    def _take_to_report(self) -> list[Report]:
         """Counted on the way before they leave the line: some may be counted twice, none missed."""
         self._on_the_way = min(len(self._ended), MOST_AT_ONCE)
         ended = self.take()
         self._on_the_way = len(ended)
         return ended
 
-    def _report(self, ended: list[Ended]) -> None:
-        wait_s = 0.1
+    def _report(self, ended: list[Report]) -> None:
+        backoff = Backoff(self._chance)
         surprises = 0
         while True:
             try:
@@ -113,10 +110,9 @@ class Reporter:
                 return
             except errors.Unavailable as error:
                 log.warning("%d outcomes wait for the scheduler: %s", len(ended), error)
-                pause_s = wait_s * self._chance.uniform(0.5, 1.0)
+                pause_s = backoff.next_s()
                 if self._stopping.wait(pause_s):
                     time.sleep(min(pause_s, 1.0))
-                wait_s = min(wait_s * 2, LONGEST_WAIT_S)
             except Exception as error:
                 surprises += 1
                 if isinstance(error, errors.HeadwayError) or surprises >= MOST_SURPRISES:
@@ -124,22 +120,19 @@ class Reporter:
                     return
                 # An unexpected error may pass, and an outcome is not thrown away for it.
                 log.warning("%d outcomes could not be reported: %r", len(ended), error)
-                self._stopping.wait(wait_s)
-                wait_s *= 2
+                self._stopping.wait(backoff.next_s())
 
-    def _note(self, ended: Sequence[Ended], refusals: Sequence[Refusal]) -> None:
+    def _note(self, ended: Sequence[Report], answers: Sequence[ReportAnswer]) -> None:
         outcomes = {one.lease_id: one for one in ended}
-        for refusal in refusals:
-            if isinstance(refusal.error, errors.Invalid | errors.TooLarge):
-                self._report_apart([outcomes[refusal.lease_id]], refusal.error)
+        for answer in answers:
+            if isinstance(answer.error, errors.Invalid | errors.TooLarge):
+                self._report_apart([outcomes[answer.lease_id]], answer.error)
                 continue
-            if refusal.error is not None and not _is_expected(refusal, ended):
-                log.warning(
-                    "the outcome of run %s was refused: %s", refusal.lease_id, refusal.error
-                )
-            self._reported(refusal.lease_id)
+            if answer.error is not None and not _is_expected(answer, ended):
+                log.warning("the outcome of run %s was refused: %s", answer.lease_id, answer.error)
+            self._reported(answer.lease_id)
 
-    def _report_apart(self, ended: list[Ended], error: Exception) -> None:
+    def _report_apart(self, ended: list[Report], error: Exception) -> None:
         """One outcome that is refused must not keep the others back, nor its job running."""
         if len(ended) > 1:
             for one in ended:
@@ -152,10 +145,10 @@ class Reporter:
             self._reported(one.lease_id)  # not even that: its lease will expire
             return
         failed = Outcome(status=RunStatus.FAILED, error=problem, exit_code=1)
-        self._report([Ended(lease_id=one.lease_id, outcome=failed)])
+        self._report([Report(lease_id=one.lease_id, outcome=failed)])
 
 
-def _is_expected(refusal: Refusal, ended: Sequence[Ended]) -> bool:
+def _is_expected(answer: ReportAnswer, ended: Sequence[Report]) -> bool:
     """A run that timed out here did so at the scheduler too, which may have been quicker."""
     late = {one.lease_id for one in ended if one.outcome.timed_out}
-    return isinstance(refusal.error, errors.LeaseEnded) and refusal.lease_id in late
+    return isinstance(answer.error, errors.LeaseEnded) and answer.lease_id in late

@@ -5,7 +5,7 @@ import time
 
 
 class Slots:
-    """Counts what is in use. Claiming and direct requests take turns at the door."""
+    """Counts what is in use. A lock serialises claims and direct requests."""
 
     def __init__(self, size: int) -> None:
         self.size = size

@@ -1,15 +1,13 @@
 """How a worker talks to its scheduler: the same verbs in the same process or over HTTP."""
 
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future
 from typing import Protocol
 
 import msgspec
 
-from headway.domain import errors
-from headway.domain.runs import Outcome
-from headway.domain.workers import Abilities, DataHome
-from headway.protocol.work_shapes import BeatAnswer, Denied, Granted, HeartbeatItem, Started
+from headway.domain.workers import Abilities, DataDirectory
+from headway.protocol.work_shapes import HeartbeatItem
+from headway.protocol.work_values import BeatAnswer, Denied, Granted, Report, ReportAnswer, Started
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,21 +19,7 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
     process_started: str
     abilities: Abilities
     slots: int
-    home: DataHome | None = None
-
-
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that ended here."""
-
-    lease_id: str
-    outcome: Outcome
-
-
-class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """A report that was not accepted; None means that it was."""
-
-    lease_id: str
-    error: errors.HeadwayError | None
+    home: DataDirectory | None = None
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,14 +27,14 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
 
     jobs: list[Started]
     since: float
-    reported: "Future[list[Refusal]] | None" = None
-    """What became of the reports that went along with the claim."""
+    reported: list[ReportAnswer] | None = None
+    """What became of the reports that went along with the claim; None: they were not taken."""
     drain: bool = False
     """Whether this worker is to take no more jobs, finish those that it has, and leave."""
 
 
 class Transport(Protocol):
-    """The way to the scheduler. Every call may raise `Unavailable`: then it is tried again."""
+    """The connection to the scheduler. A call that raises `Unavailable` is tried again."""
 
     takes_reports: bool
     """Whether a claim can take reports along, to be written in the same transaction."""
@@ -66,7 +50,7 @@ class Transport(Protocol):
         count: int,
         *,
         lease: bool,
-        ended: Sequence[Ended],
+        reports: Sequence[Report],
         holds: Collection[str] | None = None,
     ) -> Taken:
         """Jobs to do; may wait for some. `holds` is what this worker knows that it holds."""
@@ -89,11 +73,11 @@ class Transport(Protocol):
     def heartbeat(self, beats: Sequence[HeartbeatItem]) -> list[BeatAnswer]:
         """Keep leases alive."""
 
-    def release(self, ended: Sequence[Ended]) -> list[Refusal]:
+    def release(self, reports: Sequence[Report]) -> list[ReportAnswer]:
         """Report how runs ended."""
 
     def on_cancel(self, tell: Callable[[], None]) -> None:
         """Call this when a running job is to end, if the transport can notify."""
 
     def close(self) -> None:
-        """Say goodbye."""
+        """Deregister the worker."""

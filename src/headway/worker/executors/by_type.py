@@ -1,5 +1,6 @@
 """The executor that belongs to a job type."""
 
+import contextlib
 from collections.abc import Callable
 
 from headway.domain.jobs import COMMAND
@@ -8,7 +9,7 @@ from headway.worker.context import JobContext, Work
 from headway.worker.executors.interface import Executor, Running
 
 
-class Executors:
+class Executors(Executor):
     """Picks the executor by job type."""
 
     def __init__(
@@ -25,3 +26,7 @@ class Executors:
             return self._commands.start(work, ctx, done)
         chosen = self._processes if work.job_type in self._isolated else self._handlers
         return chosen.start(work, ctx, done)
+
+    def together(self) -> contextlib.AbstractContextManager[None]:
+        """Hand over the handlers that are started in this block in one piece."""
+        return self._handlers.together()

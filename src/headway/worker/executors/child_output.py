@@ -47,7 +47,7 @@ class ChildOutput:
             poll = select.poll()
             for reading in self._logs:
                 poll.register(reading, select.POLLIN)
-            exit_signal = _exit_signal(process.pid)
+            exit_signal = exit_signal_of(process.pid)
             if exit_signal is not None:
                 stack.callback(os.close, exit_signal)
                 poll.register(exit_signal, select.POLLIN)
@@ -56,7 +56,7 @@ class ChildOutput:
                 for one in ready:
                     if one in self._logs and not self._keep(one):
                         poll.unregister(one)
-                if exit_signal in ready or (exit_signal is None and _has_exited(process)):
+                if exit_signal in ready or (exit_signal is None and has_exited(process)):
                     return
 
     def keep_rest(self) -> None:
@@ -82,7 +82,7 @@ class ChildOutput:
         return bool(data)
 
 
-def _exit_signal(pid: int) -> int | None:
+def exit_signal_of(pid: int) -> int | None:
     """A handle that is ready when the process has exited, where the system has such a thing."""
     try:
         return os.pidfd_open(pid)
@@ -90,7 +90,8 @@ def _exit_signal(pid: int) -> int | None:
         return None
 
 
-def _has_exited(process: "subprocess.Popen[bytes]") -> bool:
+def has_exited(process: "subprocess.Popen[bytes]") -> bool:
+    """Whether the process has exited; it is not reaped where the system allows that."""
     if hasattr(os, "waitid"):
         options = os.WEXITED | os.WNOWAIT | os.WNOHANG
         return os.waitid(os.P_PID, process.pid, options) is not None

@@ -123,7 +123,7 @@ class ChildRun:
                 self._adopt(process.pid)
                 output.keep_until_exit(process)
             finally:
-                returncode = self._bury(process)
+                returncode = self._reap(process)
                 output.keep_rest()
         return self._conclude(returncode)
 
@@ -179,7 +179,7 @@ class ChildRun:
         except OSError as error:
             log.warning("the process of job %s is not noted: %s", self._work.number, error)
 
-    def _bury(self, process: "subprocess.Popen[bytes]") -> int:
+    def _reap(self, process: "subprocess.Popen[bytes]") -> int:
         """Nothing outlives its run: end what the leader left behind, then reap it."""
         with self._lock:
             self._pid = None

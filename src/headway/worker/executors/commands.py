@@ -23,7 +23,7 @@ from headway.worker.executors.children import (
     exit_code_of,
     run_marks,
 )
-from headway.worker.executors.interface import Done, Running
+from headway.worker.executors.interface import Done, Executor, Running
 
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
@@ -31,7 +31,7 @@ NOT_EXECUTABLE = 126
 Resolve = Callable[[str], Path]
 
 
-class CommandExecutor:
+class CommandExecutor(Executor):
     """Runs `command` jobs; `resolve` turns a `cwd` into a folder inside the workspace."""
 
     def __init__(self, nursery: Nursery, resolve: Resolve) -> None:

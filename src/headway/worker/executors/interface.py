@@ -1,5 +1,6 @@
 """What every executor promises."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Protocol
 
@@ -24,3 +25,7 @@ class Executor(Protocol):
 
     def start(self, work: Work, ctx: JobContext, done: Done) -> Running:
         """Start a run and return at once; `done` is called exactly once, from any thread."""
+
+    def together(self) -> contextlib.AbstractContextManager[None]:
+        """What is started in this block may be handed over at its end, in one piece."""
+        return contextlib.nullcontext()

@@ -53,7 +53,7 @@ def encode(message: Request | Report) -> bytes:
 
 def decode_request(line: bytes) -> Request:
     """Read the worker's line."""
-    return msgspec.json.decode(line, type=Request, dec_hook=_to_path)
+    return msgspec.json.decode(line, type=Request, dec_hook=to_path)
 
 
 def decode_report(line: bytes) -> Report:
@@ -68,7 +68,8 @@ def write_all(pipe: int, data: bytes) -> None:
         view = view[os.write(pipe, view) :]
 
 
-def _to_path(kind: type, value: Any) -> Path:
+def to_path(kind: type, value: Any) -> Path:
+    """The hook of msgspec for paths, which JSON has as texts."""
     if kind is not Path:
         raise NotImplementedError(kind)
     return Path(value)

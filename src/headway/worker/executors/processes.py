@@ -24,13 +24,13 @@ from headway.worker.executors.children import (
     exit_code_of,
     run_marks,
 )
-from headway.worker.executors.interface import Done, Running
+from headway.worker.executors.interface import Done, Executor, Running
 
 CHILD = "headway.worker.executors.child"
-LAST_WORDS_S = 5.0
+EXIT_GRACE_S = 5.0
 
 
-class ProcessExecutor:
+class ProcessExecutor(Executor):
     """Runs handlers that were defined with `isolation="process"`."""
 
     def __init__(
@@ -113,7 +113,7 @@ class _Conversation:
         """What the child said last, or how it ended without a word."""
         if self._thread is not None:
             # A process that left its group may hold the pipe open: do not wait for ever.
-            self._thread.join(LAST_WORDS_S)
+            self._thread.join(EXIT_GRACE_S)
         self._cancel()
         if self._outcome is not None:
             return self._outcome

@@ -39,6 +39,11 @@ class SlotThreads:
         self._closed = False
         self._names = itertools.count(1)
 
+    @property
+    def waiting(self) -> int:
+        """How many runs wait for a thread."""
+        return len(self._line)
+
     def put(self, run: Run) -> None:
         """Add a run to the line."""
         self._line.append(run)

@@ -2,7 +2,9 @@
 
 import contextvars
 import logging
+import threading
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from headway.client import parents
 from headway.domain.handlers import Handler
@@ -11,16 +13,18 @@ from headway.live_threads import LiveThreads
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls
-from headway.worker.executors.interface import Done, Running
-from headway.worker.executors.loops import EventLoop
+from headway.worker.executors.interface import Done, Executor, Running
 from headway.worker.executors.settling import Settlement
 from headway.worker.executors.slot_threads import SlotThreads
 from headway.worker.executors.timers import Timers
 
+if TYPE_CHECKING:
+    from headway.worker.executors.loops import EventLoop
+
 log = logging.getLogger("headway.worker")
 
 
-class ThreadExecutor:
+class ThreadExecutor(Executor):
     """Slot threads for plain handlers, and one event loop beside them for async ones."""
 
     def __init__(
@@ -37,14 +41,15 @@ class ThreadExecutor:
         self.result_limit = result_limit
         self._handlers = handlers
         self.threads = SlotThreads(slots, self.timers)
-        self._loop = EventLoop(self.timers, result_limit, self.live)
+        self._event_loop: EventLoop | None = None
+        self._starting = threading.Lock()
 
     def start(self, work: Work, ctx: JobContext, done: Done) -> Running:
         """Hand the run to a slot thread, or to the event loop."""
         handler = self._handlers.get(work.job_type)
         self.live.begin(work.run_id, work.number)
         if handler is not None and handler.is_async:
-            return self._loop.start(handler, work, ctx, done)
+            return self._loop().start(handler, work, ctx, done)
         run = _ThreadRun(self, handler, work, ctx, done)
         self.threads.put(run)
         return run
@@ -52,7 +57,17 @@ class ThreadExecutor:
     def close(self) -> None:
         """Let idle threads end; what still runs is not waited for."""
         self.threads.close()
-        self._loop.close()
+        if self._event_loop is not None:
+            self._event_loop.close()
+
+    def _loop(self) -> "EventLoop":
+        """The event loop; asyncio, which is large, is loaded for the first async handler."""
+        with self._starting:
+            if self._event_loop is None:
+                from headway.worker.executors import loops
+
+                self._event_loop = loops.EventLoop(self.timers, self.result_limit, self.live)
+            return self._event_loop
 
 
 class _ThreadRun:
