@@ -9,17 +9,21 @@ from bench import (
     dag,
     drain,
     floor,
-    huey_peer,
+    growth,
     latency,
     memory,
+    peers,
     postgres,
-    postgres_peers,
     recovery,
     remote,
+    requests,
     servers,
     submit,
 )
+from bench.table import against, say, say_cost
 from headway.domain.requests.job_requests import BatchJobRequest
+
+BATCHES = (1, 4, 100, 400, 1000)
 
 
 def main() -> None:
@@ -43,50 +47,76 @@ def main() -> None:
             SECTIONS[name](10 if given.quick else 1, db)
 
 
-def _say(what: str, figure: str, ratio: str = "") -> None:
-    print(f"  {what:<44}{figure:>16}  {ratio}", flush=True)
-
-
 def _floor(shrink: int, db: str | None) -> None:
-    _say("plain SQLite, one job a transaction", f"{floor.rate(2000 // shrink, 1):,.0f}/s")
-    _say("plain SQLite, 100 jobs a transaction", f"{floor.rate(100_000 // shrink, 100):,.0f}/s")
+    for batch in (1, 100):
+        cost = floor.submit(_enough(batch, shrink), batch)
+        say_cost(f"plain SQLite, submit, {batch} a transaction", cost)
+    for batch in BATCHES:
+        cost = floor.claim_and_done(_enough(batch, shrink), batch)
+        say_cost(f"plain SQLite, claim + done, {batch} at once", cost)
 
 
 def _submit(shrink: int, db: str | None) -> None:
-    alone = submit.alone(5000 // shrink, db)
-    _say("one caller, one transaction each", f"{alone:,.0f}/s")
+    bare, alone = floor.submit(5000 // shrink, 1), submit.alone(5000 // shrink, db)
+    say_cost("plain SQLite, one a transaction", bare)
+    say_cost("one caller, one transaction each", alone, against(alone, bare, "plain SQLite"))
+    bare = floor.submit(100_000 // shrink, 1000)
+    bulk = submit.bulk(100_000 // shrink, 1000, db)
+    say_cost("plain SQLite, 1,000 a transaction", bare)
+    say_cost("one caller, 1,000 a transaction", bulk, against(bulk, bare, "plain SQLite"))
     for callers in (50, 200, 1000):
-        rate = submit.tasks(50_000 // shrink, callers, db)
-        _say(f"{callers} asyncio tasks", f"{rate:,.0f}/s", f"{rate / alone:.1f}x of one caller")
-    rate = submit.threads(20_000 // shrink, 50, db)
-    _say("50 threads", f"{rate:,.0f}/s", f"{rate / alone:.1f}x of one caller")
+        cost = submit.tasks(50_000 // shrink, callers, db)
+        say_cost(f"{callers} asyncio tasks", cost, f"{cost.rate / alone.rate:.1f}x of one caller")
+    cost = submit.threads(20_000 // shrink, 50, db)
+    say_cost("50 threads", cost, f"{cost.rate / alone.rate:.1f}x of one caller")
 
 
 def _drain(shrink: int, db: str | None) -> None:
-    bare = floor.rate(100_000 // shrink, 100)
-    for slots in (100, 400, 1000):
-        rate, cpu = drain.drain(60_000 // shrink, slots, db)
-        ratio = f"{rate / bare:.2f}x of plain SQLite, {cpu:.0f} us CPU a job"
-        _say(f"{slots} slots", f"{rate:,.0f}/s", ratio)
+    for slots in BATCHES:
+        count = _enough(slots, shrink)
+        bare, cost = floor.claim_and_done(count, slots), drain.drain(count, slots, db)
+        say_cost(f"plain SQLite, claim + done, {slots} at once", bare)
+        say_cost(f"{slots} slots", cost, against(cost, bare, "plain SQLite"))
+
+
+def _enough(batch: int, shrink: int) -> int:
+    """So many jobs that a figure takes seconds, whatever the size of a batch."""
+    return min(4000 + 600 * batch, 60_000) // shrink
+
+
+def _http(shrink: int, db: str | None) -> None:
+    for connections in (1, 50):
+        count = (3000 if connections == 1 else 15_000) // shrink
+        bare = requests.echoes(count, connections)
+        cost = requests.submits(count, connections, db)
+        what = f"{connections} connection{'s' if connections > 1 else ''}"
+        say_cost(f"a bare echo, {what}", bare)
+        say_cost(f"POST /api/jobs, {what}", cost, against(cost, bare, "the echo"))
 
 
 def _latency(shrink: int, db: str | None) -> None:
-    median, late = latency.built_in(500 // shrink, db)
-    _say("submit to start, built in", f"p50 {median:.1f} ms", f"p99 {late:.1f} ms")
+    count = 500 // shrink
+    if db is None and latency.IN_MEMORY.is_dir():
+        without = latency.built_in(count, parent=latency.IN_MEMORY)
+        say("submit to start, no disk", f"p50 {without.p50:.1f} ms", f"p99 {without.p99:.1f} ms")
+    disk, ours = latency.fsync(count), latency.built_in(count, db)
+    say("the disk alone: 4 KiB and fdatasync", f"p50 {disk.p50:.1f} ms", f"p99 {disk.p99:.1f} ms")
+    ratio = f"p99 {ours.p99:.1f} ms, {ours.p99 / disk.p99:.1f}x of the disk's"
+    say("submit to start, on disk", f"p50 {ours.p50:.1f} ms", ratio)
 
 
 def _backlog(shrink: int, db: str | None) -> None:
     for kind in backlog.KINDS:
         few = backlog.cost(kind, 1000, db)
         many = backlog.cost(kind, 1_000_000 // shrink, db)
-        _say(f"claim + finish beside 1,000 ({kind})", f"{few:,.0f} us")
-        _say(f"beside {1_000_000 // shrink:,}", f"{many:,.0f} us", f"{many / few:.2f}x")
+        say(f"claim + finish beside 1,000 ({kind})", f"{few:,.0f} us")
+        say(f"beside {1_000_000 // shrink:,}", f"{many:,.0f} us", f"{many / few:.2f}x")
 
 
 def _dag(shrink: int, db: str | None) -> None:
     count = 100_000 // shrink
     _, plain = dag.drain(dag.flat(count), db)
-    _say(f"{count:,} jobs without edges", f"{plain:,.0f}/s")
+    say_cost(f"{count:,} jobs without edges", plain)
     shapes: dict[str, Callable[[], list[BatchJobRequest]]] = {
         "layers, 10 edges a job": lambda: dag.layers(count),
         "join": lambda: dag.join(count // 2),
@@ -95,44 +125,47 @@ def _dag(shrink: int, db: str | None) -> None:
             dag.layers(count * 4 // 10), dag.join(count // 2), dag.chain(count // 10)
         ),
     }
-    rates = {}
+    costs = {}
     for name, make in shapes.items():
-        seconds, rates[name] = dag.drain(make(), db)
-        ratio = f"{rates[name] / plain:.2f}x of flat, submitted in {seconds:.1f} s"
-        _say(name, f"{rates[name]:,.0f}/s", ratio)
-    alone, _ = drain.drain(count // 20, 1, db)
-    ratio = f"the chain is {rates['chain'] / alone:.2f}x of it"
-    _say("without edges, one at a time", f"{alone:,.0f}/s", ratio)
+        seconds, cost = dag.drain(make(), db)
+        costs[name] = cost
+        ratio = f"{cost.rate / plain.rate:.2f}x of flat, submitted in {seconds:.1f} s"
+        say_cost(name, cost, ratio)
+    alone = drain.drain(count // 20, 1, db)
+    say_cost("without edges, one at a time", alone)
+    say("", "", f"a link of the chain is {against(costs['chain'], alone, 'it')}")
 
 
 def _memory(shrink: int, db: str | None) -> None:
     count = 1_000_000 // shrink
-    resident, cpu = memory.idle(count)
-    _say(f"resident with {count:,} jobs queued", f"{resident:.0f} MB", f"{cpu:.2f} % CPU idle")
+    idle = memory.idle(count)
+    what = f"resident with {count:,} jobs queued, children included"
+    say(what, f"{idle.resident_mb:.0f} MB", f"{idle.cpu_percent:.2f} % CPU idle")
+    say("start until it listens", f"{idle.start_s:.2f} s")
 
 
 def _recovery(shrink: int, db: str | None) -> None:
     running, queued = 10_000 // shrink, 1_000_000 // shrink
     seconds, peak_mb, mended = recovery.recover(running, queued, db)
     what = f"{mended:,} running, {queued:,} queued"
-    _say(what, f"{seconds:.1f} s", f"{peak_mb:.0f} MB at most")
+    say(what, f"{seconds:.1f} s", f"{peak_mb:.0f} MB at most")
 
 
 def _remote(shrink: int, db: str | None) -> None:
     for slots in (100, 400, 1000):
-        rate = remote.drain(20_000 // shrink, slots, db)
-        _say(f"drain over HTTP, {slots} slots", f"{rate:,.0f}/s")
+        cost = remote.drain(20_000 // shrink, slots, db)
+        say_cost(f"drain over HTTP, {slots} slots", cost, "(CPU of the server)")
     median, late = remote.latency(300 // shrink, db)
-    _say("submit to start over HTTP", f"p50 {median:.1f} ms", f"p99 {late:.1f} ms")
+    say("submit to start over HTTP", f"p50 {median:.1f} ms", f"p99 {late:.1f} ms")
     cpu, resident = remote.idle(1000, 30 / min(shrink, 3), db)
-    _say("1,000 idle workers", f"{cpu:.1f} % CPU", f"{resident:.0f} MB")
+    say("1,000 idle workers", f"{cpu:.1f} % CPU", f"{resident:.0f} MB")
     took, commits = remote.heartbeats(10_000, 10, db)
-    _say("heartbeats of 10,000 leases", f"{took:,.0f} ms", f"{commits:.1f} transactions a round")
+    say("heartbeats of 10,000 leases", f"{took:,.0f} ms", f"{commits:.1f} transactions a round")
 
 
 def _servers(shrink: int, db: str | None) -> None:
     if db is None:
-        return _say("several servers are measured with", "--store postgres")
+        return say("several servers are measured with", "--store postgres")
     for away_ms in (0.0, 5.0):
         for limited in (True, False):
             what = f"{'one limit for all' if limited else 'no limit'}, {2 * away_ms:g} ms away"
@@ -140,75 +173,57 @@ def _servers(shrink: int, db: str | None) -> None:
                 servers.drain(20_000 // shrink, many, 100, db, limited=limited, away_ms=away_ms)
                 for many in (1, 2, 3)
             ]
-            _say(f"1 server, {what}", f"{rates[0]:,.0f}/s")
+            say(f"1 server, {what}", f"{rates[0]:,.0f}/s")
             for many, rate in enumerate(rates[1:], 2):
-                _say(f"{many} servers", f"{rate:,.0f}/s", f"{rate / rates[0]:.2f}x")
+                say(f"{many} servers", f"{rate:,.0f}/s", f"{rate / rates[0]:.2f}x")
     return None
 
 
 def _dead(shrink: int, db: str | None) -> None:
     if db is None:
-        return _say("a dead backlog is measured with", "--store postgres")
+        return say("a dead backlog is measured with", "--store postgres")
     dead = 1_000_000 // shrink
     few = servers.drain_beside_the_dead(20_000 // shrink, 1000, db)
     many = servers.drain_beside_the_dead(20_000 // shrink, dead, db)
-    _say("drain beside 1,000 that ended", f"{few:,.0f}/s")
-    _say(f"beside {dead:,}", f"{many:,.0f}/s", f"{many / few:.2f}x")
+    say("drain beside 1,000 that ended", f"{few:,.0f}/s")
+    say(f"beside {dead:,}", f"{many:,.0f}/s", f"{many / few:.2f}x")
     return None
+
+
+def _growth(shrink: int, db: str | None) -> None:
+    ended, waiting = 5_000_000, 1_000_000
+    if shrink > 1:
+        ended, waiting = 200_000, 50_000
+    with growth.grown(ended, waiting, db) as store:
+        say(f"{ended:,} ended, {waiting:,} waiting: start", f"{store.started_s * 1000:,.0f} ms")
+        for read in growth.reads(store):
+            say(read.path, f"{read.p50_ms:,.1f} ms", f"{read.size:,} bytes")
+        say("headway top --once, with its start", f"{growth.top(store.served):,.0f} ms")
 
 
 def _peers(shrink: int, db: str | None) -> None:
-    if db is not None:
-        return _postgres_peers(shrink, db)
-    peer = huey_peer.drain(20_000 // shrink)
-    ours, _ = drain.drain(60_000 // shrink, 100)
-    _say("Huey on SQLite, 4 threads", f"{peer:,.0f}/s")
-    _say("Headway, 100 slots", f"{ours:,.0f}/s", f"{ours / peer:.1f}x")
-    return None
-
-
-def _postgres_peers(shrink: int, db: str) -> None:
-    with postgres_peers.installed() as peers, postgres_peers.oban() as oban:
-        slow = peers.drain(postgres_peers.PROCRASTINATE, db, 3000 // shrink, 100)
-        _say("Procrastinate, 100 at once", f"{slow:,.0f}/s")
-        if oban is None:
-            _say("Oban is measured with", "Python 3.12")
-        for slots in (100, 1000):  # side by side in time, for the machine may be busy
-            count = 30_000 // shrink
-            bounded = peers.drain(postgres_peers.PGQUEUER, db, count, slots // 2, slots)
-            ours, _ = drain.drain(count, slots, db)
-            unbounded = peers.drain(postgres_peers.PGQUEUER, db, count, slots)
-            _say(f"PgQueuer, batches of {slots // 2}, {slots} at once", f"{bounded:,.0f}/s")
-            _say(f"PgQueuer, batches of {slots}, any number at once", f"{unbounded:,.0f}/s")
-            against = f"{ours / bounded:.2f}x and {ours / unbounded:.2f}x PgQueuer"
-            if oban is not None:
-                other = oban.drain(postgres_peers.OBAN, db, 10_000 // shrink, slots)
-                _say(f"Oban, {slots} at once", f"{other:,.0f}/s")
-                against += f", {ours / other:.1f}x Oban"
-            ratio = f"{against}, {ours / slow:.1f}x Procrastinate"
-            _say(f"Headway, {slots} slots", f"{ours:,.0f}/s", ratio)
-        many = 150_000 // shrink  # what the first of them leave behind is in the way of the last
-        bounded = peers.drain(postgres_peers.PGQUEUER, db, many, 50, 100)
-        ours, _ = drain.drain(many, 100, db)
-        _say(f"PgQueuer, {many:,} jobs, 100 at once", f"{bounded:,.0f}/s")
-        _say(f"Headway, {many:,} jobs, 100 slots", f"{ours:,.0f}/s", f"{ours / bounded:.2f}x")
+    if db is None:
+        return peers.on_sqlite(shrink)
+    return peers.on_postgres(shrink, db)
 
 
 SECTIONS: dict[str, Callable[[int, str | None], None]] = {
     "floor": _floor,
     "submit": _submit,
     "drain": _drain,
+    "http": _http,
     "latency": _latency,
     "backlog": _backlog,
     "dag": _dag,
     "memory": _memory,
     "recovery": _recovery,
     "remote": _remote,
+    "growth": _growth,
     "servers": _servers,
     "dead": _dead,
     "peers": _peers,
 }
-ASKED_FOR = ("servers", "dead", "peers")
+ASKED_FOR = ("growth", "servers", "dead", "peers")
 """Sections that run only when they are named."""
 
 if __name__ == "__main__":

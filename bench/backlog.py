@@ -8,7 +8,7 @@ from bench.drain import BATCH, submit_many
 from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
-from headway.protocol.work_shapes import Started
+from headway.protocol.work_values import Report, Started
 from headway.scheduler.claim import dispatch
 from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.finish import finish
@@ -57,9 +57,7 @@ def _rounds(scheduler: Scheduler, count: int) -> float:
 
 def _finish(scheduler: Scheduler, started: Started) -> None:
     assert started.lease is not None
-    report = finish.Report(
-        lease_id=started.lease.lease_id, outcome=Outcome(status=RunStatus.COMPLETED)
-    )
+    report = Report(lease_id=started.lease.lease_id, outcome=Outcome(status=RunStatus.COMPLETED))
     scheduler.store.write(lambda tx: finish.finish(scheduler, tx, "w", [report]))
 
 

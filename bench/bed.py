@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import headway
 from bench import postgres
+from bench.handlers import app
 from headway import collector, local_wiring, worker_wiring
 from headway.client.client import Client
 from headway.operations.local import LocalTransport as ClientTransport
@@ -15,33 +15,23 @@ from headway.scheduler.upkeep.timekeeper import Timekeeper
 from headway.settings import Settings
 from headway.worker.local import LocalTransport
 from headway.worker.loop import Worker
-
-app = headway.App()
-
-
-@app.job
-def noop() -> None:
-    """Do nothing."""
-
-
-@app.job
-def stamp(sent: float) -> float:
-    """How long ago the job was sent."""
-    import time
-
-    return time.perf_counter() - sent
+from headway.worker.pool.pool import HandlerPool
 
 
 @contextmanager
 def bed(
-    db: str | None = None, capacity: int | None = 1_000_000, *, fresh: bool = True
+    db: str | None = None,
+    capacity: int | None = 1_000_000,
+    *,
+    fresh: bool = True,
+    parent: Path | None = None,
 ) -> Iterator[Scheduler]:
-    """A scheduler on a fresh store, or on one that another process has filled."""
+    """A scheduler on a fresh store below a folder, or on one that another process has filled."""
     if db is not None and fresh:
         with postgres.database(db) as url, bed(url, capacity, fresh=False) as scheduler:
             yield scheduler
         return
-    with tempfile.TemporaryDirectory(prefix="headway-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="headway-bench-", dir=parent) as folder:
         settings = Settings(data=str(Path(folder) / "data"), db=db, workspace=folder)
         store = local_wiring.open_store(settings)
         scheduler = local_wiring.build_scheduler(settings, store, app)
@@ -56,14 +46,31 @@ def bed(
 
 
 @contextmanager
-def working(scheduler: Scheduler, slots: int) -> Iterator[Worker]:
-    """The built-in worker and the timekeeper."""
+def handlers(slots: int) -> Iterator[HandlerPool]:
+    """The process in which handlers run, once it is ready."""
+    pool = worker_wiring.handler_pool(Settings(slots=slots, app="bench.handlers:app"), app)
+    assert pool is not None
+    pool.open()
+    try:
+        pool.wait_until_ready()
+        yield pool
+    finally:
+        pool.close()
+
+
+@contextmanager
+def working(scheduler: Scheduler, slots: int, pool: HandlerPool | None = None) -> Iterator[Worker]:
+    """The built-in worker and the timekeeper; without a pool it gets one of its own."""
+    if pool is None:
+        with handlers(slots) as pool, working(scheduler, slots, pool) as worker:
+            yield worker
+        return
     settings = Settings(data=str(scheduler.data), slots=slots)
     me = worker_wiring.registration(
         settings, list(scheduler.handlers), prefix="bench", every_queue=True
     )
     executors = worker_wiring.executors(
-        scheduler.handlers, slots, scheduler.workspace, 1 << 20, scheduler.output
+        scheduler.handlers, slots, scheduler.workspace, 1 << 20, scheduler.output, pool=pool
     )
     worker = Worker(LocalTransport(scheduler, me), executors, slots=slots, data=scheduler.data)
     timekeeper = Timekeeper(scheduler)

@@ -4,7 +4,8 @@ import time
 
 import msgspec
 
-from bench.bed import bed, working
+from bench.bed import bed, handlers, working
+from bench.cost import Cost, Meter
 from bench.drain import wait_here
 from headway.domain.requests.job_requests import BatchJobRequest
 from headway.scheduler.submit import submit
@@ -58,13 +59,13 @@ def together(*shapes: list[BatchJobRequest]) -> list[BatchJobRequest]:
     ]
 
 
-def drain(requests: list[BatchJobRequest], db: str | None = None) -> tuple[float, float]:
-    """Seconds to submit in one batch, and jobs a second to drain, with 400 slots."""
-    with bed(db) as scheduler:
+def drain(requests: list[BatchJobRequest], db: str | None = None) -> tuple[float, Cost]:
+    """Seconds to submit in one batch, and the cost to drain it with 400 slots."""
+    with bed(db) as scheduler, handlers(400) as pool:
         began = time.perf_counter()
         scheduler.store.write(lambda tx: submit.submit_all(scheduler, tx, requests))
         submitted = time.perf_counter() - began
-        began = time.perf_counter()
-        with working(scheduler, 400):
+        meter = Meter()
+        with working(scheduler, 400, pool):
             wait_here(scheduler, len(requests))
-            return submitted, len(requests) / (time.perf_counter() - began)
+            return submitted, meter.cost(len(requests))

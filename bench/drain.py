@@ -3,7 +3,8 @@
 import time
 from collections.abc import Sequence
 
-from bench.bed import bed, working
+from bench.bed import bed, handlers, working
+from bench.cost import Cost, Meter
 from headway.domain.requests.job_requests import JobRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
@@ -43,12 +44,11 @@ def wait_here(scheduler: Scheduler, count: int) -> None:
     wait_for(scheduler, count)
 
 
-def drain(count: int, slots: int, db: str | None = None) -> tuple[float, float]:
-    """Jobs a second, and CPU microseconds a job."""
-    with bed(db) as scheduler:
+def drain(count: int, slots: int, db: str | None = None) -> Cost:
+    """No-op jobs through the whole path, the start of the worker included."""
+    with bed(db) as scheduler, handlers(slots) as pool:
         fill(scheduler, count)
-        before, cpu = time.perf_counter(), time.process_time()
-        with working(scheduler, slots):
+        meter = Meter()
+        with working(scheduler, slots, pool):
             wait_here(scheduler, count)
-            seconds, used = time.perf_counter() - before, time.process_time() - cpu
-    return count / seconds, used / count * 1e6
+            return meter.cost(count)

@@ -1,25 +1,31 @@
-"""Memory and idleness of a process with many jobs queued."""
+"""Start, memory and idleness of a server and its children with many jobs queued."""
 
-import resource
 import time
+from typing import NamedTuple
 
-from bench.bed import bed, working
+from bench import remote
+from bench.bed import bed
+from bench.cost import cpu_s, resident_mb
 from bench.drain import fill
 
 
-def idle(count: int) -> tuple[float, float]:
-    """Resident megabytes with so many jobs that no worker takes, and CPU percent while idle."""
+class Idle(NamedTuple):
+    """A server that has nothing to do, with everything below it."""
+
+    start_s: float
+    resident_mb: float
+    cpu_percent: float
+
+
+def idle(count: int) -> Idle:
+    """A server with so many jobs that no worker takes."""
     with bed() as scheduler:
         fill(scheduler, count, job_type="nobody takes this")
-        with working(scheduler, 4):
+        began = time.perf_counter()
+        with remote.serving(data=scheduler.data, app="bench.handlers:app") as served:
+            start_s = time.perf_counter() - began
             time.sleep(2)
-            before = resource.getrusage(resource.RUSAGE_SELF)
+            before = cpu_s(served.pid)
             time.sleep(10)
-            after = resource.getrusage(resource.RUSAGE_SELF)
-        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return _resident_mb(), used / 10 * 100
-
-
-def _resident_mb() -> float:
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * resource.getpagesize() / 1e6
+            used = cpu_s(served.pid) - before
+            return Idle(start_s, resident_mb(served.pid), used / 10 * 100)

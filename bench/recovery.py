@@ -7,8 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-from bench.bed import app, bed
+from bench.bed import bed
 from bench.drain import BATCH, fill
+from bench.handlers import app
 from headway import local_wiring, worker_wiring
 from headway.domain.workers import Abilities
 from headway.scheduler.claim import dispatch

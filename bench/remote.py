@@ -16,6 +16,8 @@ from typing import Any
 
 import httpx
 
+from bench.cost import Cost, Meter, cpu_s, resident_mb
+
 ROOT = Path(__file__).parents[1]
 BATCH = 5000
 
@@ -52,24 +54,18 @@ class Served:
         (line,) = [one for one in lines if one.startswith("headway_commits_total ")]
         return int(float(line.split()[1]))
 
-    def cpu_s(self) -> float:
-        """The CPU time the server has used."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def resident_mb(self) -> float:
-        """The memory the server has in use."""
-        pages = Path(f"/proc/{self.pid}/statm").read_text().split()[1]
-        return int(pages) * resource.getpagesize() / 1e6
-
 
 @contextmanager
-def serving(db: str | None = None) -> Iterator[Served]:
-    """A server without handlers of its own."""
+def serving(
+    db: str | None = None, data: Path | None = None, app: str | None = None
+) -> Iterator[Served]:
+    """A server, on a fresh data directory or on one that is there; without an app no handlers."""
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as folder:
-        data = Path(folder) / "data"
+        data = data or Path(folder) / "data"
         command = ["serve", "--data", str(data), "--port", "0", "--workspace", folder, "--json"]
-        with _program([*command, *(["--db", db] if db else [])]) as process:
+        command += ["--db", db] if db else []
+        command += ["--app", app] if app else []
+        with _program(command) as process:
             assert process.stdout is not None
             served = Served(process, json.loads(process.stdout.readline())["url"], data)
             served.http.put("/api/limits/capacity", json={"size": 1_000_000}).raise_for_status()
@@ -80,7 +76,7 @@ def serving(db: str | None = None) -> Iterator[Served]:
 @contextmanager
 def working(served: Served, slots: int) -> Iterator[None]:
     """A worker process."""
-    command = ["worker", "--url", served.url, "--app", "bench.bed:app", "--slots", str(slots)]
+    command = ["worker", "--url", served.url, "--app", "bench.handlers:app", "--slots", str(slots)]
     with (
         tempfile.TemporaryDirectory(prefix="headway-bench-") as folder,
         _program([*command, "--data", folder], HEADWAY_TOKEN=served.token) as process,
@@ -113,16 +109,16 @@ def _until(look: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def drain(count: int, slots: int, db: str | None = None) -> float:
-    """Jobs a second that one worker process does."""
+def drain(count: int, slots: int, db: str | None = None) -> Cost:
+    """Jobs that one worker process does; the CPU is the server's."""
     with serving(db) as served:
         served.post("/api/queue/pause")
         served.fill(count, "noop")
         with working(served, slots):
-            began = time.perf_counter()
+            meter = Meter(served.pid)
             served.post("/api/queue/resume")
             _until(lambda: served.succeeded() >= count)
-            return count / (time.perf_counter() - began)
+            return meter.cost(count)
 
 
 def latency(count: int, db: str | None = None) -> tuple[float, float]:
@@ -158,9 +154,9 @@ def _most_files() -> int:
 async def _idle(served: Served, workers: int, seconds: float) -> tuple[float, float]:
     waiting = [asyncio.create_task(_wait_for_jobs(served, one)) for one in range(workers)]
     await asyncio.sleep(seconds / 3)  # until everybody has come and was made known
-    before = served.cpu_s()
+    before = cpu_s(served.pid)
     await asyncio.sleep(seconds)
-    used, resident = served.cpu_s() - before, served.resident_mb()
+    used, resident = cpu_s(served.pid) - before, resident_mb(served.pid)
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)

@@ -1,10 +1,11 @@
-"""Submit: how much many callers gain from sharing a commit."""
+"""Submit: what one caller costs, and what many gain from sharing a commit."""
 
 import asyncio
 import threading
-import time
 
 from bench.bed import bed
+from bench.cost import Cost, Meter
+from bench.drain import submit_many
 from headway.domain.requests.job_requests import JobRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
@@ -13,17 +14,26 @@ from headway.storage.engine.awaiting import awaiting
 REQUEST = JobRequest(job_type="noop")
 
 
-def alone(count: int, db: str | None = None) -> float:
-    """Submits a second by one caller: one transaction each."""
+def alone(count: int, db: str | None = None) -> Cost:
+    """One caller: one transaction each."""
     with bed(db) as scheduler:
-        began = time.perf_counter()
+        meter = Meter()
         for _ in range(count):
             submit.submit(scheduler, REQUEST)
-        return count / (time.perf_counter() - began)
+        return meter.cost(count)
 
 
-def threads(count: int, callers: int, db: str | None = None) -> float:
-    """Submits a second by so many threads."""
+def bulk(count: int, batch: int, db: str | None = None) -> Cost:
+    """One caller: a batch in each transaction."""
+    with bed(db) as scheduler:
+        meter = Meter()
+        for start in range(0, count, batch):
+            submit_many(scheduler, [REQUEST] * min(batch, count - start))
+        return meter.cost(count)
+
+
+def threads(count: int, callers: int, db: str | None = None) -> Cost:
+    """So many threads."""
     with bed(db) as scheduler:
 
         def call() -> None:
@@ -31,20 +41,20 @@ def threads(count: int, callers: int, db: str | None = None) -> float:
                 submit.submit(scheduler, REQUEST)
 
         running = [threading.Thread(target=call) for _ in range(callers)]
-        began = time.perf_counter()
+        meter = Meter()
         for thread in running:
             thread.start()
         for thread in running:
             thread.join()
-        return count / (time.perf_counter() - began)
+        return meter.cost(count)
 
 
-def tasks(count: int, callers: int, db: str | None = None) -> float:
-    """Submits a second by so many asyncio tasks."""
+def tasks(count: int, callers: int, db: str | None = None) -> Cost:
+    """So many asyncio tasks."""
     with bed(db) as scheduler:
-        began = time.perf_counter()
+        meter = Meter()
         asyncio.run(_tasks(scheduler, count, callers))
-        return count / (time.perf_counter() - began)
+        return meter.cost(count)
 
 
 async def _tasks(scheduler: Scheduler, count: int, callers: int) -> None:
