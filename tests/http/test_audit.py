@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.servers import Server, wait_for
 
-from headway.domain.tokens import Role
+from headway.domain.manage.tokens import Role
 from headway.operations.dispatch import FUNCTIONS
 
 
@@ -38,6 +38,17 @@ def test_changes_name_their_token(server: Server) -> None:
     ]
     assert found[0]["action"] == "create_template"
     assert {(one["role"], one["token_id"]) for one in found} == {("submit", made["token_id"])}
+
+
+def test_a_worker_leads_to_its_token_and_is_noted_once(server: Server) -> None:
+    made = server.post("/api/tokens", name="fleet", role="work")
+    body = {"worker_id": "w-1", "job_types": ["none"]}
+    with server.client(made["token"]) as client:
+        for slots in (1, 1, 2):
+            assert client.post("/api/claims", json={**body, "slots": slots}).status_code == 204
+    (entry,) = audit(server, actor="fleet")
+    assert (entry["action"], entry["target"]) == ("register_worker", "worker w-1")
+    assert (entry["role"], entry["token_id"]) == ("work", made["token_id"])
 
 
 def test_pausing_names_the_queue(server: Server) -> None:

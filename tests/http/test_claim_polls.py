@@ -7,7 +7,7 @@ import pytest
 
 from headway.clock import SystemClock
 from headway.domain import errors
-from headway.domain.tokens import Principal, Role
+from headway.domain.manage.tokens import Principal, Role
 from headway.http.claim_polls import ClaimPolls
 from headway.protocol.work_shapes import ClaimBody, ReleaseItem
 from headway.scheduler.scheduler import Scheduler

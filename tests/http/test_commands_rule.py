@@ -7,7 +7,7 @@ import httpx
 import pytest
 from tests.servers import Server, Stage
 
-from headway.domain.tokens import Role
+from headway.domain.manage.tokens import Role
 from headway.operations.dispatch import FUNCTIONS
 
 COMMAND = {

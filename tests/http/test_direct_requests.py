@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from headway.domain import errors
+from headway.domain.manage.tokens import Principal
 from headway.domain.requests.job_requests import DirectBody
-from headway.domain.tokens import Principal
 from headway.http.direct_requests import DirectRequests
 
 

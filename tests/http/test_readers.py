@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headway.clock import SystemClock
-from headway.domain.tokens import Role
+from headway.domain.manage.tokens import Role
 from headway.http.application import Application, ServerState
 from headway.operations import dispatch
 from headway.scheduler.manage import tokens

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from tests.servers import Server
 
-from headway.domain.tokens import Principal, Role
+from headway.domain.manage.tokens import Principal, Role
 from headway.operations.dispatch import AREAS, FUNCTIONS
 
 ROLES = ("read", "submit", "work", "admin")

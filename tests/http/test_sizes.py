@@ -9,7 +9,7 @@ from headway.client.over_http import _with_keys
 from headway.domain.leases import LONGEST_MESSAGE
 from headway.domain.requests.job_requests import BatchJobRequest
 from headway.http.body_sizes import BATCHES, ROOM_FOR_THE_REST, SIZES
-from headway.operations.leases import MOST_ITEMS
+from headway.operations.work.leases import MOST_ITEMS
 from headway.protocol.jobs import Batch
 from headway.protocol.work_shapes import HeartbeatItem, Heartbeats
 from headway.settings import Settings

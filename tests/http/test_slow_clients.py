@@ -14,6 +14,7 @@ import pytest
 import uvicorn
 from tests.servers import wait_for
 
+from headway import log_lines
 from headway.http import connections
 from headway.http.server import _Uvicorn, listen
 
@@ -61,12 +62,16 @@ class Small:
         self.port = listening.getsockname()[1]
         self._server: _Uvicorn | None = None
         self._listening = listening
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+        self._thread = threading.Thread(target=self._run)
         self._thread.start()
         wait_for(lambda: self._server and self._server.started, "the server")
 
-    async def _serve(self) -> None:
+    def _run(self) -> None:
         config = uvicorn.Config(self.app, log_config=None, timeout_graceful_shutdown=1)
+        with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+            runner.run(self._serve(config))
+
+    async def _serve(self, config: uvicorn.Config) -> None:
         self._server = _Uvicorn(config, self._listening, MOST)
         await self._server.serve()
 
@@ -124,6 +129,48 @@ def drip(client: socket.socket, text: bytes) -> bytes:
                     return said
                 break
     return b""
+
+
+def test_what_is_no_request_is_refused_as_any_other_error_and_logged_once(
+    start: Callable[..., Small], caplog: pytest.LogCaptureFixture
+) -> None:
+    server = start()
+    for nonsense in (b"\x16\x03\x01\x00\r\n\r\n", b"GET / HTTP/1.1\r\nx y\r\n\r\n") * 10:
+        client = server.connect()
+        client.sendall(nonsense)
+        said = everything(client)
+        assert said.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+        assert b"application/problem+json" in said
+        assert b'"code":"malformed"' in said
+    assert len([one for one in caplog.records if "Invalid HTTP" in one.message]) <= 1
+
+
+def test_headers_that_are_too_long_are_not_kept(start: Callable[..., Small]) -> None:
+    client = start().connect()
+    said = b""
+    with contextlib.suppress(ConnectionError):
+        client.sendall(b"GET /quick HTTP/1.1\r\nhost: here\r\nx: " + b"y" * 10_000_000)
+    with contextlib.suppress(ConnectionError):
+        said = client.recv(1000)
+    assert said.startswith(b"HTTP/1.1 431 ") or not said  # it may be lost with what was not read
+    client = start().connect()
+    client.sendall(ASK.replace(b"\r\n\r\n", b"\r\nx: " + b"y" * 50_000 + b"\r\n\r\n") + ASK)
+    found = b""
+    while found.count(b"answered") < 2:
+        found += client.recv(1000)
+
+
+def test_the_same_warning_is_said_once_in_a_while_and_errors_always() -> None:
+    now = [0.0]
+    seldom = log_lines.Seldom(lambda: now[0])
+
+    def said(level: int, text: str) -> bool:
+        return seldom.filter(logging.LogRecord("x", level, "", 0, text, None, None))
+
+    assert [said(logging.WARNING, text) for text in ("a", "a", "b")] == [True, False, True]
+    assert [said(logging.ERROR, "c") for _ in range(2)] == [True, True]
+    now[0] = 100.0
+    assert said(logging.WARNING, "a")
 
 
 @pytest.mark.usefixtures("hurry")

@@ -125,3 +125,27 @@ def test_a_stream_ends_when_its_reader_has_left() -> None:
 
     asyncio.run(asyncio.wait_for(read(), 30))
     assert closed == [True]
+
+
+def test_a_stream_with_an_interval_only_says_that_something_happened(server: Server) -> None:
+    headers = {"accept": "text/event-stream"}
+    with server.http.stream("GET", "/api/events?every_ms=200", headers=headers) as stream:
+        lines = stream.iter_lines()
+        assert next(lines) == ": connected"
+        jobs = [server.submit("note", name=f"tick {n}") for n in range(20)]
+        server.wait(jobs[-1], "SUCCEEDED")
+        last = server.get("/api/events", last=1)["items"][0]["seq"]
+        ticks = 0
+        for line in lines:
+            ticks += line == "event: events.tick"
+            if line.startswith("id: ") and int(line[4:]) >= last:
+                break
+    assert ticks < len(jobs)
+
+
+@pytest.mark.parametrize("every_ms", ["0", "99", "60001", "x", "1e3", ""])
+def test_an_interval_is_refused_that_is_no_time(server: Server, every_ms: str) -> None:
+    headers = {"accept": "text/event-stream"}
+    answer = server.http.get("/api/events", params={"every_ms": every_ms}, headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+    assert "every_ms" in answer.json()["detail"]

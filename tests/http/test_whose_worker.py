@@ -177,6 +177,18 @@ def test_a_name_stays_with_its_token_after_goodbye_until_an_admin_frees_it(
     assert stranger.post("/api/claims", json=body).status_code == 204
 
 
+def test_an_admin_frees_the_name_of_a_worker_that_has_signed_off(
+    server: Server, owner: httpx.Client, stranger: httpx.Client
+) -> None:
+    body = {"worker_id": "signed off", "job_types": ["none"]}
+    assert owner.post("/api/claims", json=body).status_code == 204
+    assert owner.delete("/api/workers/signed%20off").status_code == 200
+    assert refusal(stranger.post("/api/claims", json=body)) == FOREIGN
+    assert server.http.delete("/api/workers/signed%20off").status_code == 200
+    assert refusal(server.http.delete("/api/workers/signed%20off")) == (404, "not_found")
+    assert stranger.post("/api/claims", json=body).status_code == 204
+
+
 def test_only_an_admin_drains_a_worker(server: Server, owner: httpx.Client) -> None:
     body = {"worker_id": "steady", "job_types": ["none"]}
     assert owner.post("/api/claims", json=body).status_code == 204

@@ -12,16 +12,16 @@ import msgspec
 
 from headway.domain import errors, secrets
 from headway.domain.errors import HeadwayError
+from headway.domain.manage.tokens import Principal, Role
 from headway.domain.requests.job_requests import DirectBody
-from headway.domain.tokens import Principal, Role
 from headway.domain.values import versions
 from headway.http import body_sizes, dashboard, health, metrics, openapi, problems, routes, streams
+from headway.http.auth.security import Authenticator
 from headway.http.claim_polls import ClaimPolls
 from headway.http.direct_requests import DirectRequests
 from headway.http.exchange import JSON, ClientGone, Exchange, Receive, Scope, Send
 from headway.http.large_bodies import LargeBodies
-from headway.http.open_requests import Ended, OpenRequests
-from headway.http.security import Authenticator
+from headway.http.open_requests import Ended, Lasts, OpenRequests
 from headway.operations import dispatch, masking
 from headway.operations.bound import Bound
 from headway.protocol import bodies, pieces
@@ -35,6 +35,8 @@ log = logging.getLogger("headway.http")
 
 READERS = 4
 """How many lists, graphs and explanations are read at once."""
+
+MOST_CONNECTIONS = 1000
 
 
 @dataclass
@@ -56,11 +58,12 @@ class Application:
         state: ServerState,
         allowed_hosts: tuple[str, ...] = (),
         codes: dashboard.Codes | None = None,
+        connections: int = MOST_CONNECTIONS,
     ) -> None:
         self.scheduler = scheduler
         self.state = state
         self._doors = Authenticator(scheduler, allowed_hosts)
-        self._open = OpenRequests(scheduler)
+        self._open = OpenRequests(scheduler, connections)
         self._claims = ClaimPolls(scheduler)
         self._direct = DirectRequests(scheduler, worker)
         self._streams = streams.Streams(scheduler)
@@ -69,7 +72,9 @@ class Application:
         self._health_thread = ThreadPoolExecutor(1, "headway-health")
         # Of their own: tokens, large bodies and output never wait behind long answers.
         self._readers = ThreadPoolExecutor(READERS, "headway-reads")
-        self._large_bodies = LargeBodies()
+        self._bodies = LargeBodies()
+        # Of their own: heartbeats and outcomes never wait behind large submits.
+        self._worker_bodies = LargeBodies()
         self._codes = codes or dashboard.Codes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -98,6 +103,10 @@ class Application:
         """The server stops: long polls for jobs end."""
         await self._claims.stop()
 
+    def close_direct(self) -> None:
+        """The time for running work is up: direct requests end."""
+        self._direct.close()
+
     def close_streams(self) -> None:
         """Nothing happens here any more: streams of events and output end."""
         self._streams.close()
@@ -123,6 +132,8 @@ class Application:
             headers = ((b"www-authenticate", b"Bearer"),)
         if isinstance(error, routes.MethodNotAllowed):
             headers = ((b"allow", ", ".join(error.allowed).encode()),)
+        if isinstance(error, errors.Busy):
+            headers = ((b"retry-after", str(error.retry_after_s).encode()),)
         await exchange.answer(
             error.http_status, problems.encode(error), problems.CONTENT_TYPE, headers
         )
@@ -131,14 +142,16 @@ class Application:
         path = exchange.path
         if exchange.method in ("GET", "HEAD") and path in _OPEN_PAGES:
             return await _OPEN_PAGES[path](self, exchange)
+        if exchange.method in ("GET", "HEAD") and dashboard.has_page(path):
+            return await dashboard.show(exchange)
         if path == "/dashboard/session" and exchange.method == "POST":
             return await self._codes.exchange(exchange, self._doors.refused_logins)
         principal = await self._doors.principal(exchange)
         special = _special(exchange)
         if special is not None:
-            role, page = special
+            role, page, lasts = special
             dispatch.check_role(principal, role)
-            with self._open.lasting(principal) as ended:
+            with self._open.lasting(principal, lasts) as ended:
                 return await page(self, exchange, principal, ended)
         return await self._operate(exchange, principal)
 
@@ -147,7 +160,8 @@ class Application:
         operation = bound.operation
         dispatch.check_operation(principal, operation)  # before a body is read for nothing
         limit = body_sizes.largest(self.scheduler.rules, operation.path)
-        async with self._large_bodies.receive(exchange, limit) as raw:
+        large = self._worker_bodies if operation.role is Role.WORK else self._bodies
+        async with large.receive(exchange, limit, alone=operation.one_at_a_time) as raw:
             answer = await self._perform(exchange, principal, bound, values, raw)
         if operation.path == "/api/tokens/{id}":
             self._doors.forget()
@@ -208,7 +222,7 @@ class Application:
 
     async def _claim(self, exchange: Exchange, principal: Principal, ended: Ended) -> None:
         limit = body_sizes.largest(self.scheduler.rules, body_sizes.CLAIMS)
-        async with self._large_bodies.receive(exchange, limit) as raw:
+        async with self._worker_bodies.receive(exchange, limit) as raw:
             body = await _decoded(raw, ClaimBody)
         got = await self._unless_gone(exchange, self._claims.claim(principal, body, ended))
         await (
@@ -224,7 +238,8 @@ class Application:
             raise errors.Stopping()
         job_type = routes.steps(exchange.path)[-1]
         limit = body_sizes.largest(self.scheduler.rules, "/api/direct")
-        body = await _decoded(await exchange.body(limit), DirectBody)
+        async with self._bodies.receive(exchange, limit) as raw:
+            body = await _decoded(raw, DirectBody)
         answer = await self._unless_gone(
             exchange, self._direct.run(principal, job_type, body), ended
         )
@@ -270,9 +285,6 @@ class Application:
         """Browsers ask for it by themselves, without a token: it is not there, and no secret."""
         raise errors.NotFound("page", exchange.path)
 
-    async def _dashboard(self, exchange: Exchange) -> None:
-        await dashboard.show(exchange)
-
     async def _dashboard_code(self, exchange: Exchange, principal: Principal, _: Ended) -> None:
         await self._codes.hand_out(exchange, principal)
 
@@ -294,7 +306,6 @@ Page = Callable[[Application, Exchange], Awaitable[None]]
 Special = Callable[[Application, Exchange, Principal, Ended], Awaitable[None]]
 
 _OPEN_PAGES: dict[str, Page] = {
-    **dict.fromkeys(dashboard.FILES, Application._dashboard),
     "/favicon.ico": Application._no_icon,
     "/healthz": Application._health,
     "/readyz": Application._ready,
@@ -303,21 +314,21 @@ _OPEN_PAGES: dict[str, Page] = {
 }
 
 
-def _special(exchange: Exchange) -> tuple[Role, Special] | None:
+def _special(exchange: Exchange) -> tuple[Role, Special, Lasts] | None:
     """What is not one question and one answer."""
     match [exchange.method, *routes.steps(exchange.path)]:
         case ["POST", "api", "claims"]:
-            return Role.WORK, Application._claim
+            return Role.WORK, Application._claim, Lasts.CLAIM
         case ["DELETE", "api", "workers", _]:
-            return Role.WORK, Application._let_go
+            return Role.WORK, Application._let_go, Lasts.NOT
         case ["POST", "dashboard", "codes"]:
-            return Role.ADMIN, Application._dashboard_code
+            return Role.ADMIN, Application._dashboard_code, Lasts.NOT
         case ["POST", "api", "direct", _]:
-            return Role.SUBMIT, Application._run_direct
+            return Role.SUBMIT, Application._run_direct, Lasts.STREAM
         case ["GET", "api", "events"] if "text/event-stream" in (exchange.header("accept") or ""):
-            return Role.READ, Application._event_stream
+            return Role.READ, Application._event_stream, Lasts.STREAM
         case ["GET", "api", "jobs" | "job-runs", _, "logs", "stdout" | "stderr"]:
-            return Role.READ, Application._logs
+            return Role.READ, Application._logs, Lasts.STREAM
         case ["GET", "metrics"]:
-            return Role.READ, Application._show_metrics
+            return Role.READ, Application._show_metrics, Lasts.NOT
     return None

@@ -15,18 +15,25 @@ import msgspec
 
 from headway.domain import errors
 from headway.domain.jobs import Lane
-from headway.domain.tokens import Principal
+from headway.domain.manage.tokens import Principal
 from headway.domain.workers import Abilities
 from headway.http.open_requests import Ended
-from headway.operations.claims import claimed, drained, read_claim, read_reports, register, report
+from headway.operations.work.claims import (
+    claimed,
+    drained,
+    read_claim,
+    read_reports,
+    register,
+    report,
+)
 from headway.protocol.work_shapes import BriefClaimed, ClaimBody, Claimed
+from headway.protocol.work_values import Report
 from headway.scheduler.claim import claims
 from headway.scheduler.claim.dispatch import ClaimRequest
-from headway.scheduler.finish import finish
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import records
+from headway.storage import lanes
 from headway.storage.engine.awaiting import awaiting
-from headway.storage.engine.transaction import READY, SAFETY_POLL_S, Manner, Transaction
+from headway.storage.engine.transaction import READY, SAFETY_POLL_S, Transaction
 from headway.storage.manage import tokens, workers
 
 LONGEST_WAIT_S = 60.0
@@ -43,7 +50,7 @@ class _Waiter:
     principal: Principal
     body: ClaimBody
     request: ClaimRequest
-    reports: list[finish.Report]
+    reports: list[Report]
     answer: "asyncio.Future[_Claimed | None]"
     ended: Ended
     came: float = field(default_factory=time.monotonic)
@@ -221,8 +228,8 @@ class ClaimPolls:
     async def _ask(self, waiters: list[_Waiter]) -> dict[_Waiter, _Answer]:
         asked = time.monotonic()
         strangers = {one for one in waiters if not self._is_registered(one)}
-        work = self._scheduler.store.write_later(
-            lambda tx: self._claim_all(tx, waiters, strangers), Manner.APART
+        work = self._scheduler.store.write_apart_later(
+            lambda tx: self._claim_all(tx, waiters, strangers)
         )
         answers, nothing_for = await awaiting(work)
         if not self._work_came:
@@ -238,10 +245,9 @@ class ClaimPolls:
         self, tx: Transaction, waiters: list[_Waiter], strangers: set[_Waiter]
     ) -> tuple[dict[_Waiter, _Answer], set[_Kind]]:
         """What each waiter gets, and the kinds of request that nothing is left for."""
-        tx.expect("ready_lanes")
         refused = _refused_tokens(tx, waiters)
-        lanes = [records.lane(row) for row in tx.rows("ready_lanes")]
-        draining = workers.draining(tx)
+        found, draining = tx.ask(lanes.READY, workers.DRAINING)
+        ready = [one.lane for one in found]
         nothing_for: set[_Kind] = set()
         answers: dict[_Waiter, _Answer] = {}
         for waiter in waiters:
@@ -261,7 +267,7 @@ class ClaimPolls:
             if waiter.draining and told is False:  # it waits, and is drained meanwhile
                 answers[waiter] = drained(body)
                 continue
-            if not asks and self._is_in_vain(waiter, lanes, nothing_for):
+            if not asks and self._is_in_vain(waiter, ready, nothing_for):
                 continue
             ended = report(self._scheduler, tx, body.worker_id, waiter.reports)
             got = claims.claim(self._scheduler, tx, waiter.request, body.holds)
@@ -271,8 +277,8 @@ class ClaimPolls:
                 nothing_for.add(waiter.kind)
         return answers, nothing_for
 
-    def _is_in_vain(self, waiter: _Waiter, lanes: list[Lane], nothing_for: set[_Kind]) -> bool:
-        if waiter.kind not in nothing_for and all(map(waiter.request.abilities.refusal, lanes)):
+    def _is_in_vain(self, waiter: _Waiter, ready: list[Lane], nothing_for: set[_Kind]) -> bool:
+        if waiter.kind not in nothing_for and not any(map(waiter.request.abilities.takes, ready)):
             nothing_for.add(waiter.kind)
         return waiter.kind in nothing_for
 

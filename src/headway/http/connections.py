@@ -17,6 +17,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from headway.domain import errors
 from headway.http import problems
 
 HEADERS_WITHIN_S = 10.0
@@ -24,7 +25,10 @@ HEADERS_WITHIN_S = 10.0
 
 BODY_WITHIN_S = 30.0
 SLOWEST_BODY = 16 * 1024
-"""A body may take longer by a second for each of so many bytes that have come."""
+"""A body may take longer as long as so many bytes a second come in each such time."""
+
+LARGEST_HEAD = 64 * 1024
+"""How many bytes a request may have before its body."""
 
 READ_WITHIN_S = 60.0
 """How long a client may leave an answer unread."""
@@ -57,6 +61,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(**options)
         self._all = connections
         self._received = 0
+        self._head: int | None = 0
         self._unread: tuple[int, float] | None = None
         self.address = ""
         self.is_made = False
@@ -74,10 +79,24 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
         self._all.left(self)
 
+    def data_received(self, data: bytes) -> None:
+        """Take in what came, unless the headers have become too many."""
+        if self._head is not None:
+            self._head += len(data)
+        super().data_received(data)
+        if self._head is not None and self._head > LARGEST_HEAD and not self.transport.is_closing():
+            self._refuse(problems.HeadersTooLarge(LARGEST_HEAD))
+
     def on_headers_complete(self) -> None:
         """A request begins; its body has its own time."""
+        self._head = None
         super().on_headers_complete()
         self.since, self._received = self.loop.time(), 0
+
+    def on_message_complete(self) -> None:
+        """All of a request has come; the headers of another may follow."""
+        self._head = 0
+        super().on_message_complete()
 
     def on_body(self, body: bytes) -> None:
         """More of the body has come."""
@@ -128,22 +147,27 @@ class Connection(HttpToolsProtocol):
     def _check_body(self, now: float) -> None:
         if self.flow.read_paused:  # it is us who do not read
             self.since = now
-        elif now > self.since + BODY_WITHIN_S + self._received / SLOWEST_BODY:
-            self._give_up(f"the body was not complete after {now - self.since:.0f} s")
+        elif now > self.since + BODY_WITHIN_S:
+            if self._received < BODY_WITHIN_S * SLOWEST_BODY:
+                self._give_up(
+                    f"the body is not complete, and only {self._received} bytes of it came"
+                    f" in {now - self.since:.0f} s"
+                )
+            self.since, self._received = now, 0
 
     def _give_up(self, why: str) -> None:
         """Close, and say why if nothing was said yet."""
         if self.cycle is None or not self.cycle.response_started:
-            self.transport.write(_refusal(why))
+            self.transport.write(problems.last_words(problems.RequestTimeout(why)))
         self.transport.close()
 
+    def send_400_response(self, msg: str) -> None:
+        """Say that what came is no request, as every other error is said."""
+        self._refuse(errors.Malformed("this is no HTTP/1.1 request"))
 
-def _refusal(why: str) -> bytes:
-    body = problems.encode(problems.RequestTimeout(why))
-    return (
-        b"HTTP/1.1 408 Request Timeout\r\ncontent-type: %s\r\ncontent-length: %d\r\n"
-        b"connection: close\r\n\r\n%s" % (problems.CONTENT_TYPE, len(body), body)
-    )
+    def _refuse(self, error: errors.HeadwayError) -> None:
+        self.transport.write(problems.last_words(error))
+        self.transport.close()
 
 
 class Connections:
@@ -160,7 +184,7 @@ class Connections:
         self._most = most
         self._make = make
         self._loop = asyncio.get_running_loop()
-        self._open: set[Connection] = set()
+        self._open: dict[Connection, None] = {}  # in the order in which they came
         self._of_address: Counter[str] = Counter()
         self._arriving: set[asyncio.Task[Any]] = set()
         self._is_paused = True
@@ -191,7 +215,7 @@ class Connections:
 
     def left(self, connection: Connection) -> None:
         """One less is open: there is room for another."""
-        self._open.discard(connection)
+        self._open.pop(connection, None)
         self._of_address[connection.address] -= 1
         if not self._of_address[connection.address]:
             del self._of_address[connection.address]
@@ -238,7 +262,7 @@ class Connections:
     def _take_in(self, accepted: socket.socket) -> None:
         accepted.setblocking(False)
         connection = self._make(self)
-        self._open.add(connection)
+        self._open[connection] = None
         arriving = self._loop.create_task(
             self._loop.connect_accepted_socket(lambda: connection, accepted)
         )
@@ -250,7 +274,7 @@ class Connections:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._say("a connection could not be taken in: %s", error)
         if not connection.is_made:
-            self._open.discard(connection)
+            self._open.pop(connection, None)
         self.resume()
 
     def _make_way(self) -> bool:

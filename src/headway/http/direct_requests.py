@@ -14,10 +14,10 @@ import msgspec
 
 from headway.domain import errors, secrets
 from headway.domain.answers import DirectAnswer
+from headway.domain.manage.reservations import EXPIRES_AFTER_S
+from headway.domain.manage.tokens import Principal
 from headway.domain.requests.job_requests import DirectBody
-from headway.domain.reservations import EXPIRES_AFTER_S
 from headway.domain.runs import Outcome, RunStatus
-from headway.domain.tokens import Principal
 from headway.domain.values import plain_json
 from headway.scheduler.manage import audit
 from headway.scheduler.scheduler import Scheduler
@@ -43,7 +43,12 @@ class DirectRequests:
         self._worker = worker
         self._turn = asyncio.Lock()
         self._present = 0
+        self._closed = asyncio.Event()
         self._inherited: str | None = None
+
+    def close(self) -> None:
+        """The server stops and has waited long enough: handlers that still run are given up."""
+        self._closed.set()
 
     async def run(self, by: Principal, job_type: str, body: DirectBody) -> DirectAnswer:
         """Run a handler in the next slot and answer with its result."""
@@ -196,11 +201,22 @@ class DirectRequests:
 
         self._worker.executor.start(work, JobContext(work, self._worker.bound), tell)
         try:
-            return await asyncio.shield(done)
+            await self._ended(done)
+        except asyncio.CancelledError:  # the client is gone, the handler is not: its slot is taken
+            await self._ended(done)
+            raise
+        if not done.done():
+            raise errors.Stopping()
+        return done.result()
+
+    async def _ended(self, done: "asyncio.Future[Outcome]") -> None:
+        """Wait for the end of a handler; when the server stops, for no longer than its grace."""
+        closed = asyncio.ensure_future(self._closed.wait())
+        either: set[asyncio.Future[Any]] = {done, closed}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            # The client may be gone, the handler is not: its slot is not free before it ends.
-            if not done.done():
-                await done
+            closed.cancel()
 
     def _shown(self, outcome: Outcome, body: DirectBody) -> Outcome:
         """An outcome whose error quotes no secret param."""

@@ -76,8 +76,8 @@ class Exchange:
         announced = self.header("content-length")
         return int(announced) if announced is not None and announced.isdecimal() else otherwise
 
-    async def body(self, limit: int) -> bytes:
-        """The whole body, up to a limit."""
+    async def body(self, limit: int, take: Callable[[int], None] | None = None) -> bytes:
+        """The whole body, up to a limit; `take` is told the size of each part and may refuse it."""
         announced = self.announced_size(limit)
         if announced > limit:
             raise errors.TooLarge("the body", announced, limit)
@@ -91,6 +91,8 @@ class Exchange:
             size += len(part)
             if size > limit:
                 raise errors.TooLarge("the body", size, limit)
+            if take is not None:
+                take(len(part))
             parts.append(part)
             if not message.get("more_body"):
                 return b"".join(parts)

@@ -11,9 +11,11 @@ import msgspec
 from headway.domain.errors import HeadwayError
 from headway.domain.values import moments
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import events, facts
+from headway.storage import events
 from headway.storage.engine.store import Store
-from headway.storage.engine.transaction import Manner, Transaction
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import tokens
+from headway.storage.upkeep import facts
 
 WRITTEN = "last_checked"
 """The fact that is written to see whether writing works."""
@@ -69,7 +71,7 @@ class Health:
     def _try(self) -> list[Problem]:
         """Read and write at the same time: both may take as long as the answer may."""
         give_up = time.monotonic() + WAIT_S
-        writing = self._store.write_later(_write, Manner.BESIDE)
+        writing = self._store.write_beside_later(_write)
         return [
             *_problem("read", self._read_later(), give_up),
             *_problem("write", writing, give_up),
@@ -88,11 +90,17 @@ class Health:
 
 def _read(store: Store, done: "Future[None]") -> None:
     try:
-        store.read(events.bounds)
+        store.read(_look_at)
     except Exception as error:
         done.set_exception(error)
     else:
         done.set_result(None)
+
+
+def _look_at(tx: Transaction) -> None:
+    """What every request needs: without tokens nothing is answered."""
+    events.bounds(tx)
+    tokens.by_digest(tx, "")
 
 
 def _write(tx: Transaction) -> None:

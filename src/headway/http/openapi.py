@@ -7,8 +7,8 @@ import msgspec
 
 from headway import __version__
 from headway.domain.answers import DirectAnswer
+from headway.domain.manage.tokens import Role
 from headway.domain.requests.job_requests import DirectBody, JobRequest
-from headway.domain.tokens import Role
 from headway.http.health import Readiness
 from headway.operations.bound import Bound
 from headway.operations.dispatch import FUNCTIONS

@@ -1,5 +1,6 @@
 """Errors on the wire: RFC 9457 problem details with a stable code."""
 
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -30,6 +31,16 @@ def encode(error: HeadwayError) -> bytes:
     return msgspec.json.encode(describe(error))
 
 
+def last_words(error: HeadwayError) -> bytes:
+    """An error as a whole response, after which the connection is closed."""
+    status, body = HTTPStatus(error.http_status), encode(error)
+    return (
+        b"HTTP/1.1 %d %s\r\ncontent-type: %s\r\ncontent-length: %d\r\n"
+        b"connection: close\r\n\r\n%s"
+        % (status, status.phrase.encode(), CONTENT_TYPE, len(body), body)
+    )
+
+
 class InternalError(HeadwayError):
     """Something went wrong in the server; its log has the details."""
 
@@ -45,3 +56,13 @@ class RequestTimeout(HeadwayError):
 
     code = "request_timeout"
     http_status = 408
+
+
+class HeadersTooLarge(HeadwayError):
+    """The headers of the request are too long."""
+
+    code = "headers_too_large"
+    http_status = 431
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"a request may have {limit} bytes before its body")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import uvicorn
 from starlette.middleware.gzip import GZipMiddleware
 
+from headway import log_lines
 from headway.domain import errors
 from headway.http import connections
 from headway.http.application import Application, ServerState
@@ -48,7 +49,7 @@ class Server:
         self._scheduler = scheduler
         self._worker = worker
         self._grace_s = grace_s
-        self._max_connections = max_connections
+        self._most_connections = connections.most_allowed(max_connections)
         self._state = ServerState()
         self._codes = Codes(scheduler)
         self._timekeeper = Timekeeper(scheduler)
@@ -59,6 +60,7 @@ class Server:
             state=self._state,
             allowed_hosts=allowed_hosts,
             codes=self._codes,
+            connections=self._most_connections,
         )
         self._signals = 0
 
@@ -72,9 +74,6 @@ class Server:
         self._courier.start()
         self._worker.start()
         self._state.ready = True
-        asyncio.run(self._serve(listening, started))
-
-    async def _serve(self, listening: socket.socket, started: Callable[[], None]) -> None:
         config = uvicorn.Config(
             GZipMiddleware(self.application, minimum_size=2000, compresslevel=COMPRESSION),
             log_config=None,
@@ -83,7 +82,13 @@ class Server:
             timeout_graceful_shutdown=2,
             lifespan="on",
         )
-        server = _Uvicorn(config, listening, connections.most_allowed(self._max_connections))
+        with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:  # uvloop's
+            runner.run(self._serve(config, listening, started))
+
+    async def _serve(
+        self, config: uvicorn.Config, listening: socket.socket, started: Callable[[], None]
+    ) -> None:
+        server = _Uvicorn(config, listening, self._most_connections)
         loop = asyncio.get_running_loop()
         asked = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -113,6 +118,7 @@ class Server:
         finished = await asyncio.to_thread(self._worker.stop, self._grace_s)
         if not finished:
             log.warning("some jobs did not finish in time; the next start recovers them")
+        self.application.close_direct()
         await asyncio.to_thread(self._timekeeper.stop)
         await asyncio.to_thread(self._courier.stop)
         self.application.close_streams()
@@ -123,6 +129,7 @@ class _Uvicorn(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, listening: socket.socket, most: int) -> None:
         super().__init__(config)
+        logging.getLogger("uvicorn.error").addFilter(log_lines.SELDOM)
         self._listening = listening
         self._most = most
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,6 +29,8 @@ KEEP_ALIVE_S = 15.0
 LOG_POLL_S = 0.3
 CHUNK = 64 * 1024
 MOST_TAIL = 100_000
+TICKS_MS = range(100, 60_001)
+"""How far apart the ticks of a stream may be."""
 _REFUSED = f": {errors.TokenRefused().detail}\n\n".encode()
 
 Value = TypeVar("Value")
@@ -50,6 +52,9 @@ class Streams:
 
     async def events(self, exchange: Exchange, ended: Ended) -> None:
         """Server-sent events; `Last-Event-ID` continues where another stream ended."""
+        if (every_ms := exchange.query().get("every_ms")) is not None:
+            ticks = self._ticks(_read_interval(every_ms))
+            return await exchange.stream(b"text/event-stream", ticks, ended, last=_REFUSED)
         last = exchange.header("last-event-id") or exchange.query().get("after")
         if last is not None and (not last.isascii() or not last.isdecimal() or len(last) > 18):
             raise errors.InvalidRequest("Last-Event-ID", f"{last!r} is not the number of an event")
@@ -58,9 +63,11 @@ class Streams:
         else:
             first, _ = await self._read(events.bounds)
             parts = self._event_parts(events.Follower(int(last)), first)
-        await exchange.stream(b"text/event-stream", parts, ended, last=_REFUSED)
+        return await exchange.stream(b"text/event-stream", parts, ended, last=_REFUSED)
 
-    async def _event_parts(self, follower: Follower, first: int = 0) -> AsyncIterator[bytes]:
+    @contextlib.contextmanager
+    def _listening(self) -> Iterator[asyncio.Event]:
+        """An event that is set when there is new history, or when the server stops."""
         changed = asyncio.Event()
         loop = asyncio.get_running_loop()
 
@@ -71,6 +78,28 @@ class Streams:
         stop = self._scheduler.store.wakeups.listen(EVENTS, tell)
         self._waiting.add(changed)
         try:
+            yield changed
+        finally:
+            self._waiting.discard(changed)
+            stop()
+
+    async def _ticks(self, every_s: float) -> AsyncIterator[bytes]:
+        """That something happened, at most once in an interval: enough for what reads the state."""
+        with self._listening() as changed:
+            yield b": connected\n\n"
+            while not self._closed.is_set():
+                try:
+                    await asyncio.wait_for(changed.wait(), KEEP_ALIVE_S)
+                except TimeoutError:
+                    yield b": still here\n\n"
+                    continue
+                changed.clear()
+                last = await self._read(events.last_number)
+                yield b"id: %d\nevent: %s\ndata: {}\n\n" % (last, kinds.TICK.encode())
+                await asyncio.sleep(every_s)
+
+    async def _event_parts(self, follower: Follower, first: int = 0) -> AsyncIterator[bytes]:
+        with self._listening() as changed:
             yield b": connected\n\n"
             if first > follower.seq + 1:
                 yield _lost(follower.seq, first)
@@ -89,9 +118,6 @@ class Streams:
                     await asyncio.wait_for(changed.wait(), KEEP_ALIVE_S)
                 except TimeoutError:
                     yield b": still here\n\n"
-        finally:
-            self._waiting.discard(changed)
-            stop()
 
     async def logs(self, exchange: Exchange, ended: Ended) -> None:
         """The output of a run, or of a job's last run: all of it, its tail, or as it grows."""
@@ -165,6 +191,14 @@ def _read_query(query: dict[str, str]) -> tuple[bool, int | None]:
     if tail is not None and not _is_line_count(tail):
         raise errors.InvalidRequest("tail", f"must be a number of lines up to {MOST_TAIL}")
     return follow, None if tail is None else int(tail)
+
+
+def _read_interval(text: str) -> float:
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) in TICKS_MS):
+        raise errors.InvalidRequest(
+            "every_ms", f"must be from {TICKS_MS[0]} to {TICKS_MS[-1]} milliseconds"
+        )
+    return int(text) / 1000
 
 
 def _is_line_count(text: str) -> bool:

@@ -4,9 +4,8 @@ import contextlib
 import time
 from concurrent.futures import Future
 
-from headway.domain.tokens import Principal
+from headway.domain.manage.tokens import Principal
 from headway.scheduler.scheduler import Scheduler
-from headway.storage.engine.transaction import Manner
 from headway.storage.manage import tokens
 
 EVERY_S = 60.0
@@ -29,7 +28,7 @@ class TokenUses:
             self._note_again_at.clear()
         self._note_again_at[token_id] = now + EVERY_S
         with contextlib.suppress(Exception):
-            done = self._store.write_later(lambda tx: tokens.note_use(tx, token_id), Manner.BESIDE)
+            done = self._store.write_beside_later(lambda tx: tokens.note_use(tx, token_id))
             done.add_done_callback(_read)
 
 

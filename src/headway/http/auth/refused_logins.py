@@ -3,10 +3,10 @@
 import asyncio
 import logging
 
-from headway.domain.audit import LOGIN_REFUSED, UNKNOWN, AuditEntry
+from headway.domain.manage.audit import LOGIN_REFUSED, UNKNOWN, AuditEntry
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.engine.awaiting import awaiting
-from headway.storage.engine.transaction import Manner, Transaction
+from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import audit
 
 FIRST_AFTER_S = 0.2
@@ -65,6 +65,6 @@ class RefusedLogins:
             )
 
         try:
-            await awaiting(self._scheduler.store.write_later(work, Manner.BESIDE))
+            await awaiting(self._scheduler.store.write_beside_later(work))
         except Exception as error:  # they are in the log at least
             log.warning("refused logins could not be noted: %s: %s", counts, error)

@@ -6,10 +6,10 @@ import time
 from urllib.parse import urlsplit
 
 from headway.domain import errors
-from headway.domain.tokens import Principal, digest
+from headway.domain.manage.tokens import Principal, digest
+from headway.http.auth.refused_logins import RefusedLogins
+from headway.http.auth.token_uses import TokenUses
 from headway.http.exchange import Exchange
-from headway.http.refused_logins import RefusedLogins
-from headway.http.token_uses import TokenUses
 from headway.scheduler.manage import tokens
 from headway.scheduler.scheduler import Scheduler
 
@@ -65,7 +65,7 @@ class Authenticator:
         return found
 
     async def knows(self, exchange: Exchange) -> bool:
-        """Whether the request carries a token that is in force, as far as that can be told soon."""
+        """Whether the request carries a valid token, as far as can be checked soon."""
         try:
             async with asyncio.timeout(KNOWS_WITHIN_S):
                 return await self.principal(exchange) is not None
