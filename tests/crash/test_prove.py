@@ -12,8 +12,9 @@ import psycopg
 import pytest
 from tests.servers import wait_for
 
-from headway.prove import findings, places
+from headway.prove import places
 from headway.prove.controls import CONTROLS
+from headway.prove.oracle import findings
 
 PROVE = (sys.executable, "-m", "headway.cli.main", "prove", "--minutes", "1")
 FOUND_AS = {
@@ -105,13 +106,17 @@ def started(folder: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_ctrl_c_reports_what_was_seen_so_far(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_report_what_was_seen_so_far_and_clean_up(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     process = started(tmp_path)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     said, complained = process.communicate(timeout=100)
     assert process.returncode == 130, said + complained
     assert "Interrupted. Up to here: nothing was wrong." in said
     assert processes_in(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_when_it_is_killed_its_processes_end_too(tmp_path: Path) -> None:

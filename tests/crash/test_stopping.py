@@ -1,6 +1,8 @@
 """A server or a worker is asked to stop, or loses its connection."""
 
 import signal
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from tests.servers import Stage, wait_for
 
@@ -33,6 +35,22 @@ def test_sigterm_does_not_wait_for_ever_and_the_next_start_recovers(stage: Stage
     server = stage.serve()
     assert server.wait(job, "FAILED")["permanently_failed"]
     assert server.runs(job)[0]["error"] == "Scheduler crash recovery"
+
+
+def test_a_direct_request_that_never_ends_does_not_keep_the_server(stage: Stage) -> None:
+    server = stage.serve(grace_s=0.5)
+
+    def ask() -> Any:
+        body = {"params": {"name": "hung"}, "wait_timeout_s": 60}
+        return server.client(server.token).post("/api/direct/hold", json=body)
+
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(ask)
+        stage.wait_for_note("hung")
+        assert server.stop() == 0
+        answer = asking.result()
+    assert (answer.status_code, answer.json()["code"]) == (503, "stopping")
+    assert "Exception in ASGI application" not in server.log
 
 
 def test_a_second_sigterm_stops_at_once(stage: Stage) -> None:

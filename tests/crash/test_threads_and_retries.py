@@ -1,6 +1,5 @@
 """A handler in a thread never runs beside its own retry in the same process."""
 
-import signal
 from typing import Any
 
 from tests.servers import Server, Stage
@@ -31,15 +30,4 @@ def test_after_a_time_out_the_retry_waits_for_the_thread(stage: Stage) -> None:
     job = server.submit("hold", "a", timeout_s=0.5, retry_policy=AT_ONCE)
     stage.wait_for_note("a")
     server.wait(job, "TIMEOUT")
-    the_retry_waits(stage, server, job)
-
-
-def test_after_a_freeze_the_retry_waits_for_the_thread(stage: Stage) -> None:
-    server = stage.serve(slots=3, lease_ttl_s=1)
-    other = stage.serve(app=None)
-    job = server.submit("hold", "a", retry_policy=AT_ONCE)
-    stage.wait_for_note("a")
-    server.send(signal.SIGSTOP)
-    other.wait(job, "TIMEOUT")
-    server.send(signal.SIGCONT)
     the_retry_waits(stage, server, job)

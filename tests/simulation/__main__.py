@@ -17,11 +17,13 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="how many processes")
     parser.add_argument("--seed", type=int, help="play this one and print its trace")
     parser.add_argument("--whole", action="store_true", help="with --seed: do not shrink a failure")
+    parser.add_argument("--stop", action="store_true", help="stop at the first play that fails")
     parser.add_argument("--figures", action="store_true", help="say what the plays consisted of")
     given = parser.parse_args()
     if given.seed is not None:
         return _show(given.seed, whole=given.whole)
-    return _many(range(given.first, given.first + given.seeds), given.jobs, figures=given.figures)
+    seeds = range(given.first, given.first + given.seeds)
+    return _first(seeds) if given.stop else _many(seeds, given.jobs, figures=given.figures)
 
 
 def _show(seed: int, *, whole: bool) -> int:
@@ -38,6 +40,17 @@ def _show(seed: int, *, whole: bool) -> int:
         return 1
 
 
+def _first(seeds: range) -> int:
+    """Play in this process until one fails."""
+    with runner.stage() as stage:
+        for seed in seeds:
+            played = stage.play(seed)
+            if played.failure is not None:
+                print(f"seed {seed} failed: {_last_line(played.failure)}")
+                return 1
+    return 0
+
+
 def _many(seeds: range, processes: int, *, figures: bool) -> int:
     began, steps, failed = time.monotonic(), 0, 0
     counts: Counter[str] = Counter()
@@ -47,8 +60,7 @@ def _many(seeds: range, processes: int, *, figures: bool) -> int:
             counts += played.counts
             if played.failure is not None:
                 failed += 1
-                last = played.failure.strip().splitlines()[-1]
-                print(f"seed {played.seed} failed: {last}", flush=True)
+                print(f"seed {played.seed} failed: {_last_line(played.failure)}", flush=True)
     took_s = time.monotonic() - began
     print(
         f"{len(seeds)} plays, {steps} steps in {took_s:.1f} s"
@@ -58,6 +70,10 @@ def _many(seeds: range, processes: int, *, figures: bool) -> int:
         for what, count in sorted(counts.items()):
             print(f"{count:>9}  {what}")
     return 1 if failed else 0
+
+
+def _last_line(failure: str) -> str:
+    return failure.strip().splitlines()[-1]
 
 
 if __name__ == "__main__":

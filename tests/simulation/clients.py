@@ -7,15 +7,17 @@ from tests.simulation import requests
 from tests.simulation.requests import KEYS, MARKERS
 
 from headway.domain import states
-from headway.domain.groups import GroupMode, OnFailure
+from headway.domain.manage.groups import GroupMode, OnFailure
 from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.requests.job_requests import JobPatch
-from headway.scheduler.change import approvals, cancel, queue_control, retry, rewind
+from headway.scheduler.change import approvals, cancel, edit, retry, rewind
+from headway.scheduler.change import move as moves
 from headway.scheduler.manage import groups, markers
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 from headway.scheduler.submit.submit import Submission
-from headway.storage.engine.transaction import Manner, Transaction
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import Transaction
 
 if TYPE_CHECKING:
     from tests.simulation.facts import JobFacts
@@ -44,7 +46,7 @@ def submit_one(world: "World") -> None:
         )
         return submit.submit_each(tx, [submission])[0]
 
-    job = world.call(work, Manner.BESIDE).job
+    job = world.call(work, Store.write_beside).job
     world.trace.say(f"job {job.number}")
     world.ledger.acknowledge_submit(job.number, job.job_id, key)
 
@@ -53,7 +55,9 @@ def submit_batch(world: "World") -> None:
     """Submit a DAG, all or nothing."""
     wanted = requests.batch(world.chooser, _known(world), _defined(world))
     world.trace.say(f"client submits a batch of {len(wanted)}")
-    made = world.call(lambda scheduler, tx: submit.submit_all(scheduler, tx, wanted), Manner.BESIDE)
+    made = world.call(
+        lambda scheduler, tx: submit.submit_all(scheduler, tx, wanted), Store.write_beside
+    )
     world.trace.say("jobs " + ", ".join(str(one.number) for one in made))
     for one in made:
         world.ledger.acknowledge_submit(one.number, one.job_id, None)
@@ -106,7 +110,7 @@ def move(world: "World") -> None:
         [{"before": other.number}, {"after": other.number}, {"queue_position": 1}]
     )
     world.trace.say(f"client moves job {job.number} {where}")
-    world.call(lambda scheduler, tx: queue_control.move(scheduler, tx, job.number, **where))
+    world.call(lambda scheduler, tx: moves.move(scheduler, tx, job.number, **where))
 
 
 def patch(world: "World") -> None:
@@ -121,7 +125,7 @@ def patch(world: "World") -> None:
         ]
     )
     world.trace.say(f"client changes job {job.number}")
-    world.call(lambda scheduler, tx: queue_control.change(scheduler, tx, job.number, changed))
+    world.call(lambda scheduler, tx: edit.edit(scheduler, tx, job.number, changed))
 
 
 def retry_run(world: "World") -> None:

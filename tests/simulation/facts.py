@@ -9,16 +9,21 @@ from headway.domain import states
 from headway.domain.jobs import Lane, Terms
 from headway.storage import records
 from headway.storage.engine import codec
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.engine.question import Row
+from headway.storage.engine.transaction import Transaction
 
 JOBS = """
 SELECT number, job_id, lane_id, status, priority, position, terms, attempt, generation, gated,
     dedup_key, queued_at, limited_since, due_at, scheduled_for, chain, retry_of, approval,
-    wait_kind, cancel, worker_id, run_id, unique_key, schedule_id, group_id, delayed,
+    wait_kind, cancel, worker_id, run_id, unique_key, schedule_id, group_id, group_place, delayed,
     waited_on
 FROM jobs
 """
-RUNS = "SELECT run_id, job_number, status, lease_state, worker_id, report_hash FROM runs"
+RUNS = """
+SELECT run_id, job_number, generation, status, lease_state, worker_id, report_hash FROM runs
+"""
+LEASES = "SELECT lease_id, expires_at FROM leases"
+SEQUENCES = "SELECT group_id FROM groups WHERE mode = 'sequential'"
 LANES = "SELECT lane_id, queue, job_type, cost_units, requires, limits FROM lanes"
 MARKERS = "SELECT artifact FROM markers"
 LIMITS = "SELECT name, size, rate FROM limits"
@@ -79,9 +84,17 @@ def _terms(text: str) -> Terms:
 class Facts:
     """Everything the rules look at."""
 
+    changes: int | None
+    """How many rows were ever changed, if the store can say."""
     now_ms: int
+    timely: bool
+    """Whether every server goes by the clock as it is."""
     jobs: Mapping[int, JobFacts]
     runs: Mapping[str, Row]
+    leases: Mapping[str, int]
+    """When each lease is over, in milliseconds."""
+    sequences: frozenset[str]
+    """The groups whose members go one after the other."""
     lanes: Mapping[int, Lane]
     markers: frozenset[str]
     limits: Mapping[str, Row]
@@ -90,6 +103,10 @@ class Facts:
     workers: Mapping[str, Row]
     webhooks: tuple[Row, ...]
     deliveries: Mapping[str, Row]
+
+    def is_same_as(self, other: "Facts") -> bool:
+        """Whether nothing was written in between."""
+        return self.changes is not None and self.changes == other.changes
 
     @cached_property
     def running(self) -> dict[str, JobFacts]:
@@ -105,12 +122,16 @@ class Facts:
         return found
 
 
-def read(tx: Transaction) -> Facts:
+def read(tx: Transaction, changes: int | None = None, *, timely: bool = True) -> Facts:
     """Read it all."""
     return Facts(
+        changes=changes,
         now_ms=tx.now_ms,
+        timely=timely,
         jobs={row["number"]: JobFacts(row) for row in tx.select(JOBS, {})},
         runs={row["run_id"]: row for row in tx.select(RUNS, {})},
+        leases={row["lease_id"]: row["expires_at"] for row in tx.select(LEASES, {})},
+        sequences=frozenset(row["group_id"] for row in tx.select(SEQUENCES, {})),
         lanes={row["lane_id"]: records.lane(row) for row in tx.select(LANES, {})},
         markers=frozenset(row["artifact"] for row in tx.select(MARKERS, {})),
         limits={row["name"]: row for row in tx.select(LIMITS, {})},

@@ -11,7 +11,7 @@ from headway.domain import states
 from headway.domain.answers import GateState
 from headway.domain.gates import Gate
 from headway.domain.workers import Abilities
-from headway.scheduler.change import approvals, queue_control
+from headway.scheduler.change import approvals, pause
 from headway.scheduler.claim import claims
 from headway.scheduler.explain import status
 from headway.scheduler.manage import limits, schedules
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ROUND_S = 61.0
 """Longer than a lease or a claim lasts without a sign of life."""
+QUIET_ROUNDS = 2
+"""Together longer than any delay that a job or a message has in a play."""
 MOST_ROUNDS = 60
 ENOUGH = 1_000_000
 
@@ -38,6 +40,7 @@ def end(world: "World") -> None:
     for server in world.servers:
         server.keep_time()
     fires.check_all(world)
+    world.look()
     scheduler = world.servers[0].scheduler
     assert scheduler is not None
     world.store.write(lambda tx: _open_everything(scheduler, tx))
@@ -46,7 +49,7 @@ def end(world: "World") -> None:
 
 
 def _open_everything(scheduler: Scheduler, tx: Transaction) -> None:
-    queue_control.resume(scheduler, tx, None, None)
+    pause.resume(scheduler, tx, None, None)
     for row in tx.select("SELECT name, rate FROM limits", {}):
         rate = None if row["rate"] is None else f"{ENOUGH}/s"
         limits.put(scheduler, tx, row["name"], size=ENOUGH, rate=rate)
@@ -62,19 +65,20 @@ def _run_dry(world: "World") -> None:
     """Let time pass and workers work until nothing changes any more."""
     worker = Worker(world, "last", slots=1000, abilities=Abilities(capabilities=("gpu",)))
     quiet = 0
-    for _ in range(MOST_ROUNDS):
+    for turn in range(MOST_ROUNDS):
         world.pass_time(ROUND_S)
-        for server in world.servers:
-            server.keep_time()
-            server.deliver()
-            server.deliver()
-        world.store.write(lambda tx: _approve(world, tx))
+        server = world.servers[turn % len(world.servers)]
+        server.keep_time()
+        server.deliver()
+        server.deliver()
+        if any(job.status is states.WAITING_ON_APPROVAL for job in world.facts.jobs.values()):
+            world.store.write(lambda tx: _approve(world, tx))
         worker.claim()
         worker.report_all()
-        before, world.facts = world.facts, world.store.read(facts.read)
+        before = world.look()
         rules.check(before, world.facts, world.ledger)
         quiet = quiet + 1 if _standing(before) == _standing(world.facts) else 0
-        if quiet == 3:
+        if quiet == QUIET_ROUNDS:
             return
     raise Broken(f"jobs still change after {MOST_ROUNDS} rounds")
 
@@ -114,6 +118,7 @@ def _judge(world: "World", scheduler: Scheduler) -> None:
         if world.store.read(lambda tx, sql=f"SELECT 1 FROM {table}": tx.select(sql, {})):  # type: ignore[misc]
             raise Broken(sentence)
     fires.check_once(world)
+    fires.check_overlaps(world)
 
 
 LEFT_OVER = {
@@ -130,9 +135,16 @@ LEFT_OVER = {
 def _explain(world: "World", scheduler: Scheduler, job: JobFacts) -> None:
     """Only what somebody else would have to make, or a moment, is still waited for."""
     why = world.store.read(lambda tx: status.why(scheduler, tx, job.number))
-    closed = {row.gate: row.detail for row in why.gates if row.state is GateState.CLOSED}
+    closed = {row.gate: row for row in why.gates if row.state is GateState.CLOSED}
     waits_for_a_moment = Gate.TIME in closed and not job.delayed
+    waits_for_others = any(
+        one.status in states.ACTIVE
+        for gate in (Gate.AFTER, Gate.ARTIFACTS)
+        for one in (closed[gate].blockers if gate in closed else ())
+    )
+    waits_for_a_maker = Gate.ARTIFACTS in closed and job.terms.missing_producer == "wait"
     if job.status not in states.WAITING or not (
-        waits_for_a_moment or Gate.ARTIFACTS in closed or Gate.AFTER in closed
+        waits_for_a_moment or waits_for_others or waits_for_a_maker
     ):
-        raise Broken(f"job {job.number} is {job.status} in the end: {closed}")
+        told = {gate: row.detail for gate, row in closed.items()}
+        raise Broken(f"job {job.number} is {job.status} in the end: {told}")

@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 
 FIRED = "SELECT data FROM events WHERE kind = 'schedule.fired'"
 FIRES = "SELECT schedule_id, fire_time FROM fires"
+OVERLAPS = """
+SELECT fired.job_number AS number, other.number AS other
+FROM schedules s
+JOIN jobs j ON j.schedule_id = s.schedule_id AND j.retry_of IS NULL
+JOIN fires f ON f.schedule_id = s.schedule_id AND f.job_number = j.number
+JOIN events fired ON fired.job_number = j.number AND fired.kind = 'schedule.fired'
+JOIN jobs other ON other.schedule_id = s.schedule_id AND other.number < j.number
+WHERE s.body LIKE '%"overlap":"skip"%' AND NOT EXISTS (
+    SELECT 1 FROM events e WHERE e.job_number = other.number AND e.kind = 'job.finished'
+    AND e.seq < fired.seq)
+"""
 SCHEDULES = "SELECT schedule_id, body FROM schedules"
 
 
@@ -25,6 +36,12 @@ def check_once(world: "World") -> None:
     for (schedule_id, fire_time), count in made.items():
         if count > 1:
             raise Broken(f"schedule {schedule_id} fired {count} times for {fire_time}")
+
+
+def check_overlaps(world: "World") -> None:
+    """A schedule that must not overlap fired only when the jobs of earlier fires had ended."""
+    for row in world.store.read(lambda tx: tx.select(OVERLAPS, {})):
+        raise Broken(f"a schedule made job {row['number']} while job {row['other']} was active")
 
 
 def check_all(world: "World") -> None:

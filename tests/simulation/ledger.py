@@ -35,10 +35,14 @@ class Ledger:
     """Jobs of which it was acknowledged that they are cancelled, with their generation."""
     retried_by_hand: set[int] = field(default_factory=set)
     """Jobs for which somebody asked for another try, acknowledged or not."""
+    hopeless: set[tuple[int, int]] = field(default_factory=set)
+    """Jobs whose worker said that another try is no use, acknowledged, with their generation."""
     executions: dict[str, Execution] = field(default_factory=dict)
     """What is being executed right now, by lease."""
     changed_schedules: set[str] = field(default_factory=set)
     """Schedules that somebody switched off or on or removed, acknowledged or not."""
+    wrongs: list[str] = field(default_factory=list)
+    """What was seen to go wrong where no exception gets through."""
     received: set[str] = field(default_factory=set)
     """Deliveries that an endpoint got."""
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from tests.simulation.requests import LIMITS, QUEUES, TEMPLATES, TYPES
 
-from headway.domain import webhooks as messages
 from headway.domain.jobs import RetryPolicy
+from headway.domain.manage import webhooks as messages
 from headway.domain.requests.schedule_requests import ScheduleRequest
 from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
-from headway.scheduler.change import queue_control
+from headway.scheduler.change import pause as pauses
 from headway.scheduler.claim import claims
 from headway.scheduler.manage import limits, schedules, templates, webhooks
 from headway.scheduler.upkeep import direct, trigger
-from headway.storage.engine.transaction import Row
+from headway.storage.engine.question import Row
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -43,14 +43,14 @@ def pause(world: "World") -> None:
     """Pause everything, a queue or a job type."""
     queue, job_type = _target(world)
     world.trace.say(f"pause of {queue or job_type or 'everything'}")
-    world.call(lambda scheduler, tx: queue_control.pause(scheduler, tx, queue, job_type))
+    world.call(lambda scheduler, tx: pauses.pause(scheduler, tx, queue, job_type))
 
 
 def resume(world: "World") -> None:
     """Lift one pause, or all."""
     queue, job_type = _target(world)
     world.trace.say(f"resume of {queue or job_type or 'everything'}")
-    world.call(lambda scheduler, tx: queue_control.resume(scheduler, tx, queue, job_type))
+    world.call(lambda scheduler, tx: pauses.resume(scheduler, tx, queue, job_type))
 
 
 def _target(world: "World") -> tuple[str | None, str | None]:

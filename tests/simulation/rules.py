@@ -4,19 +4,22 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from tests.simulation import succession
 from tests.simulation.facts import Facts, JobFacts
 from tests.simulation.ledger import Broken, Ledger
 
 from headway.domain import states
-from headway.domain.limits import StandardPolicy
-from headway.domain.webhooks import RUN_EVENTS
+from headway.domain.manage.limits import StandardPolicy
+from headway.domain.manage.webhooks import RUN_EVENTS
 
 STARVED_MS = 300_000
 
 
 def check(before: Facts, after: Facts, ledger: Ledger) -> None:
     """Raise if a promise was broken in this step."""
-    for rule in RULES:
+    for sentence in ledger.wrongs:
+        raise Broken(sentence)
+    for rule in LASTING if after.is_same_as(before) else RULES:
         for sentence in rule(before, after, ledger):
             raise Broken(sentence)
 
@@ -58,9 +61,10 @@ def cancelled_stays_cancelled(before: Facts, after: Facts, ledger: Ledger) -> It
             continue
         if job.status is not states.CANCELLED and job.status is not states.RUNNING:
             yield f"job {number} was cancelled and is {job.status}"
-    for number, job in after.jobs.items():
+    for number in after.jobs.keys() - before.jobs.keys():
+        job = after.jobs[number]
         of = after.jobs.get(job.retry_of)
-        if number in before.jobs or of is None or of.number in ledger.retried_by_hand:
+        if of is None or of.number in ledger.retried_by_hand:
             continue
         if (of.number, of.generation) in ledger.cancelled:
             yield f"cancelled job {job.retry_of} is retried as job {number}"
@@ -152,6 +156,20 @@ def _drained(before: Facts, after: Facts, job: JobFacts) -> str | None:
     return f"{job.worker_id} is drained" if is_drained and not was_claimed else None
 
 
+def _unfit(before: Facts, after: Facts, job: JobFacts) -> str | None:
+    unfit = not _takes(after, job.worker_id, job)
+    return f"{job.worker_id} does not take such jobs" if unfit else None
+
+
+def _takes(after: Facts, worker_id: str, job: JobFacts) -> bool:
+    """Whether a worker said that it takes jobs like this one."""
+    lane, said = after.lanes[job.lane_id], json.loads(after.workers[worker_id]["abilities"])
+    queues = said.get("queues")
+    return set(lane.requires) <= set(said.get("capabilities", ())) and (
+        queues is None or lane.queue in queues
+    )
+
+
 def order_is_kept(before: Facts, after: Facts, ledger: Ledger) -> Iterator[str]:
     """No job is taken while one before it could go as well and stays behind."""
     taken = [
@@ -187,8 +205,7 @@ def _starves(after: Facts, job: JobFacts) -> bool:
 def _could_go(after: Facts, used: Counter[str], worker_id: str, job: JobFacts) -> bool:
     """Whether nothing but its turn keeps a job from this worker."""
     lane = after.lanes[job.lane_id]
-    able = json.loads(after.workers[worker_id]["abilities"]).get("capabilities", ())
-    if not set(lane.requires) <= set(able) or _pause(after, after, job):
+    if not _takes(after, worker_id, job) or _pause(after, after, job):
         return False
     for name, amount in StandardPolicy().uses(lane).items():
         limit = after.limits.get(name)
@@ -227,13 +244,16 @@ def ends_are_told(before: Facts, after: Facts, ledger: Ledger) -> Iterator[str]:
 
 Rule = Callable[[Facts, Facts, Ledger], Iterator[str]]
 
+LASTING: tuple[Rule, ...] = (nothing_is_lost, cancelled_stays_cancelled)
+"""Those that look at what was acknowledged, which may be news although nothing was written."""
+
 RULES: tuple[Rule, ...] = (
-    nothing_is_lost,
+    *LASTING,
     ends_are_final,
-    cancelled_stays_cancelled,
     starts_are_allowed,
     order_is_kept,
     ends_are_told,
+    *succession.RULES,
 )
 OBSTACLES: tuple[Callable[[Facts, Facts, JobFacts], str | None], ...] = (
     _too_early,
@@ -244,4 +264,5 @@ OBSTACLES: tuple[Callable[[Facts, Facts, JobFacts], str | None], ...] = (
     _pause,
     _reservation,
     _drained,
+    _unfit,
 )

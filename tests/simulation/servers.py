@@ -87,6 +87,9 @@ class Server:
             world.at_risk(self, lambda: world.store.write(lambda tx: webhooks.record(tx, results)))
         else:
             chosen = world.store.read(lambda tx: webhooks.choose(tx, MOST_SENT))
+            if not chosen:
+                world.fates.disarm()
+                return
             taken = world.at_risk(
                 self, lambda: world.store.write(lambda tx: webhooks.take(tx, chosen))
             )
@@ -111,5 +114,10 @@ class Server:
         return worker.pid in self._world.processes
 
     def _end_orphans(self, run_ids: Sequence[str]) -> None:
+        world = self._world
+        living = {str(one.scheduler.server) for one in world.servers if one.scheduler is not None}
         for run_id in run_ids:
-            self._world.ledger.end(run_id)
+            execution = world.ledger.executions.get(run_id)
+            if execution is not None and execution.worker_id in living:
+                world.ledger.wrongs.append(f"job {execution.number} is ended, but its server lives")
+            world.ledger.end(run_id)

@@ -13,7 +13,7 @@ from tests.simulation.play import STEPS, Played
 from tests.simulation.runner import Stage
 
 REPOSITORY = Path(__file__).parents[2]
-SLICES = 15
+SLICES = 50
 SEEDS_PER_SLICE = 200
 
 
@@ -82,10 +82,11 @@ def test_two_executions_of_one_chain_are_noticed() -> None:
         ledger.begin(Execution("b", number=2, chain=1, worker_id="w2", fence=30))
 
 
-def test_plays_keep_every_promise_on_postgresql(empty_postgres: str) -> None:
+@pytest.mark.parametrize("part", range(4))
+def test_plays_keep_every_promise_on_postgresql(empty_postgres: str, part: int) -> None:
     stage = runner.on_postgres(empty_postgres)
     try:
-        for seed in range(20):
+        for seed in range(part * 5, (part + 1) * 5):
             played = stage.play(seed)
             assert played.failure is None, told(played)
     finally:

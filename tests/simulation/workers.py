@@ -9,17 +9,19 @@ from tests.simulation.ledger import Execution
 from headway.domain import errors
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
-from headway.protocol.work_shapes import Denied, HeartbeatItem, Started
+from headway.protocol.work_shapes import HeartbeatItem
+from headway.protocol.work_values import Denied, Report, Started
 from headway.scheduler.claim import claims, registration
 from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.finish import finish
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
-from headway.storage.engine.transaction import Manner, Transaction
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import Transaction
 
 if TYPE_CHECKING:
     from tests.simulation.servers import Server
-    from tests.simulation.world import World
+    from tests.simulation.world import World, Writes
 
 T = TypeVar("T")
 
@@ -65,8 +67,8 @@ class Worker:
         self._process = home.process if home else world.new_process()
         self._held: dict[str, int] = {}
         self._claims: dict[str, int] = {}
-        self._unsent: list[finish.Report] = []
-        self._sent: list[finish.Report] = []
+        self._unsent: list[Report] = []
+        self._sent: list[Report] = []
         self._late: Late | None = None
 
     def act(self) -> None:
@@ -100,9 +102,9 @@ class Worker:
         return self._slots - len(self._held) - len(self._claims)
 
     def _call(
-        self, work: Callable[[Scheduler, Transaction], T], manner: Manner = Manner.ALONE
+        self, work: Callable[[Scheduler, Transaction], T], write: "Writes" = Store.write
     ) -> T:
-        return self._world.call(work, manner, self._home)
+        return self._world.call(work, write, self._home)
 
     def claim(self) -> None:
         """Ask for jobs; a worker that says what it holds is told of what it missed."""
@@ -122,7 +124,7 @@ class Worker:
             return claims.claim(scheduler, tx, request, holds)
 
         world.trace.say(f"{self.worker_id} claims {request.max_jobs}")
-        started = self._call(work, Manner.APART)
+        started = self._call(work, Store.write_apart)
         if self._home is None and not world.calm and world.chooser.chance(0.1):
             world.trace.say("answer late")
             self._late = Late(started, world.elapsed)
@@ -169,7 +171,7 @@ class Worker:
         world.trace.say(f"{self.worker_id} renews {_numbers(list(self._held.values()))}")
         answers = self._call(
             lambda scheduler, tx: leases.heartbeat(scheduler, tx, self.worker_id, beats),
-            Manner.BESIDE,
+            Store.write_beside,
         )
         for answer in answers:
             execution = world.ledger.executions.get(answer.lease_id)
@@ -182,10 +184,14 @@ class Worker:
 
     def report(self) -> None:
         """Some runs end; tell how, together with what could not be told before."""
+        held = list(self._held)
+        self._end(self._world.chooser.some(held, 3) or held[:1])
+
+    def _end(self, lease_ids: Sequence[str]) -> None:
         world = self._world
-        for lease_id in world.chooser.some(list(self._held), 3) or list(self._held)[:1]:
+        for lease_id in lease_ids:
             outcome = FINE if world.calm else world.chooser.one(OUTCOMES)
-            self._unsent.append(finish.Report(lease_id=lease_id, outcome=outcome))
+            self._unsent.append(Report(lease_id=lease_id, outcome=outcome))
             world.trace.say(
                 f"{self.worker_id} ends job {self._held.pop(lease_id)} {_told(outcome)}"
             )
@@ -193,27 +199,34 @@ class Worker:
         self._send(list(self._unsent))
 
     def report_all(self) -> None:
-        """Every run ends, and is reported."""
-        while self._held or self._unsent:
-            self.report()
+        """Every run ends, and all are reported together."""
+        if self._held or self._unsent:
+            self._end(list(self._held))
 
     def _repeat(self) -> None:
         report = self._world.chooser.one(self._sent)
         self._world.trace.say(f"{self.worker_id} repeats a report")
         self._send([report])
 
-    def _send(self, reports: Sequence[finish.Report]) -> None:
+    def _send(self, reports: Sequence[Report]) -> None:
         self._sent += [one for one in reports if one not in self._sent]
         answers = self._call(
             lambda scheduler, tx: finish.finish(scheduler, tx, self.worker_id, reports),
-            Manner.BESIDE,
+            Store.write_beside,
         )
         self._unsent = [one for one in self._unsent if one not in reports]
         for report, answer in zip(reports, answers, strict=True):
             if answer.error is None:
-                self._world.ledger.finished[report.lease_id] = report.outcome.status
+                self._acknowledge(report)
             else:
                 self._world.trace.say(f"refused: {answer.error.code}")
+
+    def _acknowledge(self, report: Report) -> None:
+        ledger, found = self._world.ledger, self._world.facts
+        ledger.finished[report.lease_id] = report.outcome.status
+        if not report.outcome.retry:
+            run = found.runs[report.lease_id]
+            ledger.hopeless.add((run["job_number"], run["generation"]))
 
     def _prepare(self) -> None:
         job_id = self._world.chooser.one(list(self._claims))

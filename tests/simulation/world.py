@@ -1,12 +1,13 @@
 """The stage: one store, several servers and workers on it, a clock, and messages that get lost."""
 
+import dataclasses
 import random
 import tempfile
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tests.simulation import facts, people
 from tests.simulation.chooser import Chooser
@@ -18,13 +19,16 @@ from tests.simulation.trace import Trace
 from tests.simulation.workers import Worker
 
 from headway.domain import errors
+from headway.domain.values import moments
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.engine.store import Database, Store
-from headway.storage.engine.transaction import SAFETY_POLL_S, Manner, Transaction
+from headway.storage.engine.transaction import SAFETY_POLL_S, Transaction
 from headway.testing import MovableClock
 from headway.workspace import Workspace
 
 T = TypeVar("T")
+Writes = Callable[[Store, Callable[[Transaction], Any]], Any]
+"""How a store is asked to write: alone, beside others or apart."""
 
 SERVERS = 2
 START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -52,11 +56,18 @@ class NoAnswerError(Exception):
 class Bed:
     """A store that plays can use one after the other."""
 
-    def __init__(self, database: Database, clock: MovableClock, empty: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: MovableClock,
+        empty: Callable[[], None],
+        changes: Callable[[], int] | None = None,
+    ) -> None:
         self.fates = Fates()
         self.clock = clock
         self.store = Store(BrittleDatabase(database, self.fates))
         self.empty = empty
+        self.changes = changes
 
 
 class World:
@@ -83,6 +94,7 @@ class World:
         self._last_worker = 0
         self.servers = [Server(self, f"s{place}") for place in range(SERVERS)]
         self.workers: list[Worker] = []
+        self._changes = bed.changes
         self.facts: Facts = self.store.read(facts.read)
 
     def open(self) -> None:
@@ -92,6 +104,17 @@ class World:
             server.be_born()
         people.furnish(self)
         self.calm = False
+
+    def look(self) -> Facts:
+        """See how things stand now; returns how they stood before."""
+        before, timely = self.facts, not self.behind
+        changes = self._changes() if self._changes else None
+        if changes is not None and changes == before.changes:
+            now_ms = moments.to_millis(self.clock.now())
+            self.facts = dataclasses.replace(before, now_ms=now_ms, timely=timely)
+        else:
+            self.facts = self.store.read(lambda tx: facts.read(tx, changes, timely=timely))
+        return before
 
     def new_process(self) -> int:
         """The id of a process that starts now."""
@@ -140,7 +163,7 @@ class World:
     def call(
         self,
         work: Callable[[Scheduler, Transaction], T],
-        manner: Manner = Manner.ALONE,
+        write: Writes = Store.write,
         server: Server | None = None,
     ) -> T:
         """Ask some server, over a network that loses and repeats; or this one, without."""
@@ -158,23 +181,20 @@ class World:
             raise NoAnswerError
         if isinstance(fate, Fate):
             self.fates.arm(fate, 0)
-        answer = self._ask(asked, work, manner)
+        answer = self._ask(asked, work, write)
         if fate == "sent twice":
             self.trace.say("sent twice")
-            answer = self._ask(asked, work, manner)
+            answer = self._ask(asked, work, write)
         if fate == "answer lost":
             self.trace.say("answer lost")
             raise NoAnswerError
         return answer
 
-    def _ask(
-        self, server: Server, work: Callable[[Scheduler, Transaction], T], manner: Manner
-    ) -> T:
+    def _ask(self, server: Server, work: Callable[[Scheduler, Transaction], T], write: Writes) -> T:
         scheduler = server.scheduler
         assert scheduler is not None
-        return self.at_risk(
-            server, lambda: self.store.write(lambda tx: work(scheduler, tx), manner)
-        )
+        answer: T = self.at_risk(server, lambda: write(self.store, lambda tx: work(scheduler, tx)))
+        return answer
 
     def at_risk(self, server: Server, work: Callable[[], T]) -> T:
         """Do what may kill the server, or fail for want of a disk."""
@@ -198,5 +218,5 @@ class World:
 
     def chain_of(self, number: int) -> int:
         """The chain of a job, whatever a rewind made of it."""
-        sql = f"SELECT chain FROM jobs WHERE number = {number}"
-        return abs(int(self.store.read(lambda tx: tx.select(sql, {}))[0]["chain"]))
+        sql = f"SELECT first_job FROM jobs WHERE number = {number}"
+        return int(self.store.read(lambda tx: tx.select(sql, {}))[0]["first_job"])
