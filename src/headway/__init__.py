@@ -39,7 +39,10 @@ if TYPE_CHECKING:
         WaitedTooLong,
     )
     from headway.domain.events import Event
-    from headway.domain.groups import (
+    from headway.domain.jobs import Job, JobResult, Lane, PinnedHead, RetryPolicy
+    from headway.domain.jobs import Mode as LockMode
+    from headway.domain.jobs import Policy as AfterPolicy
+    from headway.domain.manage.groups import (
         AsConfigured,
         Group,
         GroupFailurePolicy,
@@ -48,11 +51,12 @@ if TYPE_CHECKING:
         OnFailure,
         Verdict,
     )
-    from headway.domain.groups import Member as GroupMember
-    from headway.domain.jobs import Job, JobResult, Lane, PinnedHead, RetryPolicy
-    from headway.domain.jobs import Mode as LockMode
-    from headway.domain.jobs import Policy as AfterPolicy
-    from headway.domain.limits import ConcurrencyPolicy, StandardPolicy
+    from headway.domain.manage.groups import Member as GroupMember
+    from headway.domain.manage.limits import ConcurrencyPolicy, StandardPolicy
+    from headway.domain.manage.schedules import Catchup, Overlap, Schedule
+    from headway.domain.manage.templates import Template, TemplateStatus
+    from headway.domain.manage.tokens import Role, Token
+    from headway.domain.manage.webhooks import Delivery, Webhook
     from headway.domain.requests.group_requests import GroupRequest
     from headway.domain.requests.job_requests import (
         AfterRequest,
@@ -64,12 +68,8 @@ if TYPE_CHECKING:
     from headway.domain.requests.schedule_requests import SchedulePatch, ScheduleRequest
     from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
     from headway.domain.runs import Run, RunStatus
-    from headway.domain.schedules import Catchup, Overlap, Schedule
     from headway.domain.signals import Fail, Skip
     from headway.domain.states import JobStatus
-    from headway.domain.templates import Template, TemplateStatus
-    from headway.domain.tokens import Role, Token
-    from headway.domain.webhooks import Delivery, Webhook
     from headway.protocol.jobs import JobQuery
     from headway.protocol.operation import Page, Paging
     from headway.protocol.runs import RunQuery
@@ -83,24 +83,24 @@ _HOMES = {
     "AfterPolicy": "headway.domain.jobs:Policy",
     "AfterRequest": "headway.domain.requests.job_requests",
     "App": "headway.client.app",
-    "AsConfigured": "headway.domain.groups",
+    "AsConfigured": "headway.domain.manage.groups",
     "BatchJobRequest": "headway.domain.requests.job_requests",
-    "Catchup": "headway.domain.schedules",
+    "Catchup": "headway.domain.manage.schedules",
     "Client": "headway.client.client",
-    "ConcurrencyPolicy": "headway.domain.limits",
+    "ConcurrencyPolicy": "headway.domain.manage.limits",
     "Conflict": "headway.domain.errors",
-    "Delivery": "headway.domain.webhooks",
+    "Delivery": "headway.domain.manage.webhooks",
     "DeliveryQuery": "headway.protocol.webhooks",
     "Event": "headway.domain.events",
     "Fail": "headway.domain.signals",
     "Forbidden": "headway.domain.errors",
     "Graph": "headway.domain.answers",
-    "Group": "headway.domain.groups",
-    "GroupFailurePolicy": "headway.domain.groups",
-    "GroupMember": "headway.domain.groups:Member",
-    "GroupMode": "headway.domain.groups",
+    "Group": "headway.domain.manage.groups",
+    "GroupFailurePolicy": "headway.domain.manage.groups",
+    "GroupMember": "headway.domain.manage.groups:Member",
+    "GroupMode": "headway.domain.manage.groups",
     "GroupRequest": "headway.domain.requests.group_requests",
-    "GroupStatus": "headway.domain.groups",
+    "GroupStatus": "headway.domain.manage.groups",
     "HandlerFailed": "headway.domain.errors",
     "HeadwayError": "headway.domain.errors",
     "Invalid": "headway.domain.errors",
@@ -123,38 +123,38 @@ _HOMES = {
     "LockRequest": "headway.domain.requests.job_requests",
     "NotFinished": "headway.domain.errors",
     "NotFound": "headway.domain.errors",
-    "OnFailure": "headway.domain.groups",
-    "Overlap": "headway.domain.schedules",
+    "OnFailure": "headway.domain.manage.groups",
+    "Overlap": "headway.domain.manage.schedules",
     "Page": "headway.protocol.operation",
     "Paging": "headway.protocol.operation",
     "PinnedHead": "headway.domain.jobs",
     "Pipeline": "headway.client.pipelines",
     "QueueStatus": "headway.domain.answers",
     "RetryPolicy": "headway.domain.jobs",
-    "Role": "headway.domain.tokens",
+    "Role": "headway.domain.manage.tokens",
     "Run": "headway.domain.runs",
     "RunQuery": "headway.protocol.runs",
     "RunStatus": "headway.domain.runs",
-    "Schedule": "headway.domain.schedules",
+    "Schedule": "headway.domain.manage.schedules",
     "SchedulePatch": "headway.domain.requests.schedule_requests",
     "ScheduleQuery": "headway.protocol.schedules",
     "ScheduleRequest": "headway.domain.requests.schedule_requests",
     "Settings": "headway.settings",
     "Skip": "headway.domain.signals",
-    "StandardPolicy": "headway.domain.limits",
+    "StandardPolicy": "headway.domain.manage.limits",
     "Step": "headway.client.references",
     "SubmitOptions": "headway.client.options",
-    "Template": "headway.domain.templates",
+    "Template": "headway.domain.manage.templates",
     "TemplatePatch": "headway.domain.requests.template_requests",
     "TemplateQuery": "headway.protocol.templates",
     "TemplateRequest": "headway.domain.requests.template_requests",
-    "TemplateStatus": "headway.domain.templates",
-    "Token": "headway.domain.tokens",
+    "TemplateStatus": "headway.domain.manage.templates",
+    "Token": "headway.domain.manage.tokens",
     "Unauthorized": "headway.domain.errors",
     "Unavailable": "headway.domain.errors",
-    "Verdict": "headway.domain.groups",
+    "Verdict": "headway.domain.manage.groups",
     "WaitedTooLong": "headway.domain.errors",
-    "Webhook": "headway.domain.webhooks",
+    "Webhook": "headway.domain.manage.webhooks",
     "Why": "headway.domain.answers",
 }
 """Where each name lives; after a colon, what it is called there."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from headway.domain.tokens import Principal, Role, Token, digest
+from headway.domain.manage.tokens import Principal, Role, Token, digest
 from headway.files import token_file
 from headway.scheduler.manage import audit, tokens
 from headway.scheduler.scheduler import Scheduler

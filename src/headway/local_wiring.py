@@ -6,6 +6,7 @@ Only entry points import it: a client of a server needs nothing of it.
 import logging
 import sqlite3
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,10 @@ from headway.domain.requests.job_requests import BatchJobRequest
 from headway.domain.values import moments
 from headway.files import data_id
 from headway.files.log_parts import OutputBound
-from headway.operations.local import LocalTransport
+from headway.operations.local import LocalTransport, local_principal
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.scheduler.submit import submit
+from headway.scheduler.submit.submit import Submission
 from headway.settings import Settings
 from headway.storage.engine.store import Clock, Database, Store
 from headway.storage.engine.transaction import Borrowed, Transaction
@@ -54,10 +56,32 @@ def open_database(url: str, clock: Clock, *, durable: bool = True) -> Database:
     raise errors.InvalidRequest("db", "is neither sqlite:///FILE nor postgresql://…")
 
 
-def open_store(settings: Settings, clock: Clock | None = None, *, migrates: bool = False) -> Store:
+def copy_database(database: Database, target: Path, progress: Callable[[int, int], None]) -> None:
+    """Copy everything, as it is at one moment, to a SQLite file; the database may be in use."""
+    from headway.storage.engine import move
+    from headway.storage.sqlite.database import SqliteDatabase
+
+    if isinstance(database, SqliteDatabase):
+        database.backup(target, progress)
+        return
+    database.check()
+    copy = SqliteDatabase(target, SystemClock())
+    copy.migrate()
+    tables = list(move.KEYS)
+    move.snapshot(database, copy, lambda table, _: progress(tables.index(table), len(tables)))
+
+
+def damage_of_file(file: Path) -> list[str]:
+    """What is wrong with a SQLite file that was just written."""
+    from headway.storage.sqlite.database import SqliteDatabase
+
+    return SqliteDatabase(file, SystemClock()).damage()
+
+
+def open_store(settings: Settings, *, migrates: bool = False) -> Store:
     """The store. An older schema is refused, unless the caller migrates; a new one is made."""
     wiring.prepare_data(settings)
-    database = open_database(settings.database_url, clock or SystemClock())
+    database = open_database(settings.database_url, SystemClock())
     database.check()
     pending = database.pending_migrations()
     if pending and not migrates and not database.is_new():
@@ -135,10 +159,11 @@ def submit_on(app: "App", connection: Any, request: BatchJobRequest) -> Job:
     scheduler = _detached(app)
     borrowed = _borrow(connection)
     tx = Transaction(borrowed, moments.cut(scheduler.clock.now()))
-    job = submit.submit_in(scheduler, tx, request)
+    submission = Submission(scheduler=scheduler, request=request, by=local_principal())
+    (receipt,) = submit.submit_each(tx, [submission])
     tx.write_notes()
     borrowed.tell(tx.wakes)
-    return job
+    return receipt.job
 
 
 def _borrow(connection: Any) -> Borrowed:

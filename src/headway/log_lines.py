@@ -2,6 +2,8 @@
 
 import logging
 import sys
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
@@ -9,6 +11,7 @@ import msgspec
 from headway.domain.values import moments
 
 QUIET = ("httpx", "uvicorn.error")
+AGAIN_AFTER_S = 60.0
 
 
 class JsonLines(logging.Formatter):
@@ -35,3 +38,25 @@ def set_up(form: str) -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     for name in QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+class Seldom(logging.Filter):
+    """Lets the same text through once in a while: anyone can send thousands of bad requests."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._again_at: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether it is said."""
+        if record.levelno != logging.WARNING:
+            return True
+        now = self._clock()
+        if now < self._again_at.get(str(record.msg), now):
+            return False
+        self._again_at[str(record.msg)] = now + AGAIN_AFTER_S
+        return True
+
+
+SELDOM = Seldom()

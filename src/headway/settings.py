@@ -24,6 +24,7 @@ with the folder, and to look at a queue must not run what is in there."""
 RANGES = {
     "port": (0, 65535),
     "slots": (1, 10_000),
+    "processes": (1, 1000),
     "max_connections": (16, 100_000),
     "largest_output": (64 * 1024, 1 << 50),
     "disk_reserve": (0, 1 << 50),
@@ -42,6 +43,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     host: str = "127.0.0.1"
     port: int = 4929
     slots: int = 1
+    processes: int = 1
     workspace: str = "."
     queues: tuple[str, ...] | None = None
     capabilities: tuple[str, ...] = ()
@@ -205,7 +207,7 @@ def _list(text: str) -> tuple[str, ...]:
 
 
 def _sizes(text: str) -> dict[str, str]:
-    """`gpu=1,type:story=2`; the size stands after the last `=`."""
+    """`gpu=1,type:story=2`; the size comes after the last `=`."""
     sizes: dict[str, str] = {}
     for item in _list(text):
         name, _, size = item.rpartition("=")

@@ -48,7 +48,7 @@ def load_app(reference: str | None) -> "App | None":
 
 
 def named(reference: str, setting: str, usual: str | None = None) -> Any:
-    """What `module:name` stands for, found in the current folder."""
+    """The object that `module:name` names, imported from the current folder."""
     module_name, _, name = reference.partition(":")
     name = name or usual or ""
     if not module_name or not name:
@@ -118,7 +118,7 @@ def token_for(url: str, settings: Settings) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether this address or name stands for this machine alone."""
+    """Whether this address or name is a loopback one."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

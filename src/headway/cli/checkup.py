@@ -19,7 +19,7 @@ from headway.cli.session import Session
 from headway.cli.text import schedule_text
 from headway.clock import SystemClock
 from headway.domain import errors
-from headway.domain.tokens import Token, digest
+from headway.domain.manage.tokens import Token, digest
 from headway.files import private_files, token_file
 from headway.server_file import NAME, ServerFile
 from headway.settings import Settings

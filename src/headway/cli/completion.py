@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from headway import protocol
+
 if TYPE_CHECKING:
     from headway.cli.session import Session
 
@@ -35,7 +37,7 @@ def job_types(ctx: typer.Context, incomplete: str) -> list[Offer]:
 
 
 def first_word(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """A job type where it stands before params: only as the first word."""
+    """A job type, which comes before params: only as the first word."""
     return [] if ctx.params.get("words") else job_types(ctx, incomplete)
 
 
@@ -69,7 +71,6 @@ def statuses(incomplete: str) -> list[Offer]:
 
 
 def _jobs(session: "Session") -> Iterable[Offer]:
-    from headway import protocol
     from headway.cli.text import words
     from headway.protocol.jobs import JobQuery
 
@@ -78,7 +79,6 @@ def _jobs(session: "Session") -> Iterable[Offer]:
 
 
 def _job_types(session: "Session") -> Iterable[Offer]:
-    from headway import protocol
     from headway.domain.jobs import COMMAND
     from headway.protocol.jobs import JobQuery
 
@@ -93,7 +93,6 @@ def _job_types(session: "Session") -> Iterable[Offer]:
 
 
 def _schedules(session: "Session") -> Iterable[Offer]:
-    from headway import protocol
     from headway.protocol.schedules import ScheduleQuery
 
     found = session.send(protocol.schedules.list_schedules, query=ScheduleQuery(limit=NEWEST)).items
@@ -101,7 +100,6 @@ def _schedules(session: "Session") -> Iterable[Offer]:
 
 
 def _templates(session: "Session") -> Iterable[Offer]:
-    from headway import protocol
     from headway.protocol.templates import TemplateQuery
 
     found = session.send(
@@ -111,7 +109,6 @@ def _templates(session: "Session") -> Iterable[Offer]:
 
 
 def _groups(session: "Session") -> Iterable[Offer]:
-    from headway import protocol
     from headway.protocol.operation import Paging
 
     found = session.send(protocol.groups.list_groups, query=Paging(limit=NEWEST)).items
@@ -119,8 +116,6 @@ def _groups(session: "Session") -> Iterable[Offer]:
 
 
 def _workers(session: "Session") -> Iterable[Offer]:
-    from headway import protocol
-
     found = [one for one in session.send(protocol.work.list_workers).items if one.alive]
     return [(one.worker_id, "draining" if one.draining_since else one.host) for one in found]
 
@@ -128,7 +123,7 @@ def _workers(session: "Session") -> Iterable[Offer]:
 def _offers(
     ctx: typer.Context, incomplete: str, look: Callable[["Session"], Iterable[Offer]]
 ) -> list[Offer]:
-    """What was found in time and can stand in a shell's line."""
+    """What was found in time and can be completed in a shell."""
     found: list[Offer] = []
 
     def read() -> None:

@@ -13,48 +13,58 @@ from typer.core import TyperGroup
 from headway.cli import options
 
 COMMANDS = {
-    "serve": ("serving", "Run the scheduler, its worker and the HTTP server."),
-    "worker": ("serving", "Run a worker for a server on this or another machine."),
-    "run": ("run", "Run a command as a job, show its output and exit with its code."),
-    "submit": ("submit", "Submit a job, or a whole graph of jobs from a file."),
-    "direct": ("direct", "Run a handler in the server's next slot and show its result."),
-    "why": ("why", "Explain why a job is not running."),
-    "top": ("top", "Show running and waiting jobs, updated live; q quits."),
-    "events": ("events", "Show the last events of all jobs, oldest first, and follow them."),
-    "locks": ("locks", "List locks that are held or waited for."),
-    "pause": ("queue", "Start no new jobs; running jobs continue."),
-    "resume": ("queue", "Lift one pause, or all of them."),
-    "gc": ("housekeeping", "Remove jobs that ended long ago, with their runs, logs and events."),
-    "backup": ("housekeeping", "Copy the database to a file while it is in use."),
-    "verify": ("housekeeping", "Check that the database is intact and consistent."),
+    "serve": ("server.serving", "Run the scheduler, its worker and the HTTP server."),
+    "worker": ("server.serving", "Run a worker for a server on this or another machine."),
+    "run": ("jobs.run", "Run a command as a job, show its output and exit with its code."),
+    "submit": ("jobs.submit", "Submit a job, or a whole graph of jobs from a file."),
+    "direct": ("jobs.direct", "Run a handler in the server's next slot and show its result."),
+    "why": ("jobs.why", "Explain why a job is not running."),
+    "top": ("jobs.top", "Show running and waiting jobs, updated live; q quits."),
+    "events": ("jobs.events", "Show the last events of all jobs, oldest first, and follow them."),
+    "locks": ("manage.locks", "List locks that are held or waited for."),
+    "pause": ("jobs.queue", "Start no new jobs; running jobs continue."),
+    "resume": ("jobs.queue", "Lift one pause, or all of them."),
+    "gc": (
+        "server.housekeeping",
+        "Remove jobs that ended long ago, with their runs, logs and events.",
+    ),
+    "backup": (
+        "server.backup",
+        "Copy the database to a SQLite file while it is in use, whichever database it is.",
+    ),
+    "verify": ("server.housekeeping", "Check that the database is intact and consistent."),
+    "repair": (
+        "server.repair",
+        "Mend what verify finds, or save what a damaged file holds; stop the servers first.",
+    ),
     "prove": (
-        "prove",
+        "server.prove",
         "Kill servers, workers and clients at random, and check that nothing is lost or doubled.",
     ),
     "migrate": (
-        "housekeeping",
+        "server.housekeeping",
         "Bring the database up to date, or copy it to another one.",
     ),
     "dashboard": (
-        "dashboard",
+        "server.dashboard",
         "Print a fresh link to the dashboard; it works once and lets in as an admin.",
     ),
-    "audit": ("audit", "Show who changed what, newest first, and refused logins."),
-    "doctor": ("doctor", "Diagnose the setup and suggest fixes."),
+    "audit": ("manage.audit", "Show who changed what, newest first, and refused logins."),
+    "doctor": ("server.doctor", "Diagnose the setup and suggest fixes."),
 }
 
 GROUPS = {
-    "jobs": "View and change jobs.",
-    "runs": "View single executions and their output.",
-    "templates": "Manage templates: defaults that many jobs share.",
-    "schedules": "Manage schedules: jobs created at set times.",
-    "groups": "Manage groups: jobs that belong together.",
-    "webhooks": "Manage webhooks: endpoints that are notified when jobs end.",
-    "workers": "View and drain workers.",
-    "limits": "Manage limits: how much may run at once.",
-    "artifacts": "Manage custom artifacts: marks that jobs wait for.",
-    "reservations": "Manage reservations: holds on the next slot.",
-    "tokens": "Manage API tokens.",
+    "jobs": ("jobs.view", "View and change jobs."),
+    "runs": ("jobs.runs", "View single executions and their output."),
+    "templates": ("manage.templates", "Manage templates: defaults that many jobs share."),
+    "schedules": ("manage.schedules", "Manage schedules: jobs created at set times."),
+    "groups": ("manage.groups", "Manage groups: jobs that belong together."),
+    "webhooks": ("manage.webhooks", "Manage webhooks: endpoints that are notified when jobs end."),
+    "workers": ("manage.workers", "View and drain workers."),
+    "limits": ("manage.limits", "Manage limits: how much may run at once."),
+    "artifacts": ("manage.artifacts", "Manage custom artifacts: marks that jobs wait for."),
+    "reservations": ("manage.reservations", "Manage reservations: holds on the next slot."),
+    "tokens": ("manage.tokens", "Manage API tokens."),
 }
 
 
@@ -68,11 +78,11 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command behind a name."""
         if cmd_name in COMMANDS:
-            module = import_module(f"headway.cli.commands.{COMMANDS[cmd_name][0]}")
-            return typer.main.get_group(module.app).get_command(ctx, cmd_name)
+            return _load(COMMANDS[cmd_name][0]).get_command(ctx, cmd_name)
         if cmd_name in GROUPS:
-            group = typer.main.get_group(import_module(f"headway.cli.commands.{cmd_name}").app)
-            group.name, group.help = cmd_name, GROUPS[cmd_name]
+            module, text = GROUPS[cmd_name]
+            group = _load(module)
+            group.name, group.help = cmd_name, text
             return group
         return None
 
@@ -81,7 +91,11 @@ class LazyGroup(TyperGroup):
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
         with formatter.section("Command groups"):
-            formatter.write_dl(list(GROUPS.items()))
+            formatter.write_dl([(name, text) for name, (_, text) in GROUPS.items()])
+
+
+def _load(module: str) -> TyperGroup:
+    return typer.main.get_group(import_module(f"headway.cli.commands.{module}").app)
 
 
 app = typer.Typer(

@@ -12,7 +12,7 @@ PATIENCE_S = 1.0
 
 
 def read(screen: Screen, limit: int) -> str | None:
-    """Standard input as text, if a pipe or a file stands there; a terminal is not read."""
+    """Standard input as text, if it is a pipe or a file; a terminal is not read."""
     handle = _handle()
     if handle is None:
         return None

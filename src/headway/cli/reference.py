@@ -42,7 +42,7 @@ def text() -> str:
         if name in main.COMMANDS:
             parts += _command(f"headway {name}", command)
             continue
-        parts.append(f"## headway {name}\n\n{main.GROUPS[name]}\n")
+        parts.append(f"## headway {name}\n\n{main.GROUPS[name][1]}\n")
         for inner in command.list_commands(ctx):
             parts += _command(f"headway {name} {inner}", _child(command, ctx, inner), "###")
     return "\n".join(parts)

@@ -1,9 +1,12 @@
-"""`headway serve`: the process that schedules, serves and works."""
+"""`headway serve`: the process that schedules and serves; its children run the handlers."""
 
+import contextlib
 import dataclasses
 import logging
 import os
 import sys
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,9 +14,9 @@ import msgspec
 from headway import admin_token, collector, local_wiring, log_lines, wiring, worker_wiring
 from headway.cli import work
 from headway.domain import errors
-from headway.domain.tokens import Role
+from headway.domain.manage.tokens import Role
 from headway.http import server as http_server
-from headway.http.security import LOOPBACK
+from headway.http.auth.security import LOOPBACK
 from headway.http.server import Server
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
@@ -24,6 +27,7 @@ from headway.storage.manage import tokens
 from headway.worker.job_lines import JobLines
 from headway.worker.local import LocalTransport
 from headway.worker.loop import Worker
+from headway.worker.pool.pool import HandlerPool
 
 TOKENS_AT_ONCE = 200
 
@@ -31,14 +35,19 @@ log = logging.getLogger("headway.serve")
 
 
 def serve(settings: Settings, *, json: bool = False) -> None:
-    """Run the scheduler, its built-in worker and the HTTP server until told to stop."""
+    """Run the scheduler, its built-in worker and the HTTP server until stopped."""
     log_lines.set_up(settings.log_format)
+    work.warn_of_visible_secrets(settings)
+    # For its definitions: signatures check params, defaults complete jobs. Nothing calls it here.
     app = wiring.load_app(settings.app)
-    if app is not None:
-        app.work_for(_of_handlers(settings))
     collector.calm()
-    store = local_wiring.open_store(settings, migrates=True)
-    try:
+    with contextlib.ExitStack() as stack:
+        pool = worker_wiring.handler_pool(_of_handlers(settings), app) if app else None
+        if pool is not None:
+            pool.open()  # the app is imported there while the store is opened here
+            stack.callback(pool.close)
+        store = local_wiring.open_store(settings, migrates=True)
+        stack.callback(store.close)
         for doubt in store.database.doubts():
             log.warning("%s", doubt)
         scheduler = local_wiring.build_scheduler(settings, store, app)
@@ -47,13 +56,16 @@ def serve(settings: Settings, *, json: bool = False) -> None:
             _warn_of_plain_http(settings)
             admin_token.ensure(settings.data_dir, scheduler)
             store.write(lambda tx: limits.set_sizes(scheduler, tx, settings.limits))
-            _serve(settings, scheduler, listening, app.prepares if app else {}, json)
-    finally:
-        store.close()
+            _serve(settings, scheduler, listening, pool, app.prepares if app else (), json)
 
 
 def _serve(
-    settings: Settings, scheduler: Scheduler, listening: Any, prepares: dict[str, Any], json: bool
+    settings: Settings,
+    scheduler: Scheduler,
+    listening: Any,
+    pool: HandlerPool | None,
+    prepared_types: Iterable[str],
+    json: bool,
 ) -> None:
     port = listening.getsockname()[1]
     shown = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -63,6 +75,10 @@ def _serve(
         settings, list(scheduler.handlers), prefix="server", every_queue=True, home=home
     )
     scheduler = dataclasses.replace(scheduler, server=me.worker_id, data_id=home.data_id)
+    prepares = {}
+    if pool is not None:
+        scheduler = dataclasses.replace(scheduler, threads=pool.live)
+        prepares = {name: partial(pool.prepare, name) for name in prepared_types}
     transport = LocalTransport(scheduler, me)
     executors = worker_wiring.executors(
         scheduler.handlers,
@@ -71,7 +87,7 @@ def _serve(
         scheduler.rules.largest_result,
         scheduler.output,
         _of_handlers(settings),
-        scheduler.threads,
+        pool=pool,
     )
     worker = Worker(
         transport,
@@ -94,6 +110,8 @@ def _serve(
         local_wiring.is_alive,
         lambda run_ids: worker_wiring.end_orphans(scheduler.data, run_ids),
     )
+    if pool is not None:
+        pool.wait_until_ready()
     server_file = ServerFile(settings.data_dir)
     other = server_file.claim(url, elsewhere=settings.keeps_jobs_elsewhere)
     try:

@@ -1,4 +1,4 @@
-"""What a command works with: the settings, the way to the scheduler, the screen."""
+"""What a command works with: the settings, a client, the screen."""
 
 import re
 import sqlite3
@@ -194,8 +194,8 @@ class Session:
         *,
         query: Query | None = None,
         **path: JobRef,
-    ) -> tuple[list[Item], str | None]:
-        """Up to so many items of a list, page by page, and the cursor of the next one."""
+    ) -> Page[Item]:
+        """Up to so many items of a list, read page by page."""
         found: list[Item] = []
         cursor: str | None = None
         while len(found) < most:
@@ -206,7 +206,7 @@ class Session:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        return found, cursor
+        return Page(items=found, next_cursor=cursor)
 
     def learn(self, jobs: Iterable[Job]) -> None:
         """Remember the numbers of jobs that were read anyway."""

@@ -10,7 +10,7 @@ from headway.domain import errors
 
 def read_params(words: Sequence[str], text: str | None) -> dict[str, Any]:
     """Params from a JSON object, then from pairs; a value that is JSON is read as such."""
-    found = read_object(text) if text is not None else {}
+    found = _read_object(text) if text is not None else {}
     for word in words:
         name, sign, value = word.partition("=")
         if not sign or not name:
@@ -19,12 +19,12 @@ def read_params(words: Sequence[str], text: str | None) -> dict[str, Any]:
     return found
 
 
-def read_object(text: str, field: str = "params") -> dict[str, Any]:
+def _read_object(text: str) -> dict[str, Any]:
     """A JSON object."""
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise errors.InvalidRequest(field, f"not a JSON object: {error}") from None
+        raise errors.InvalidRequest("params", f"not a JSON object: {error}") from None
 
 
 def written(value: Any) -> str:

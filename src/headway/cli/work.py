@@ -1,5 +1,6 @@
 """`headway worker`: a process that works for a server on this or another machine."""
 
+import logging
 import os
 import signal
 import sys
@@ -17,14 +18,31 @@ from headway.worker.loop import Worker
 from headway.worker.remote import RemoteTransport
 from headway.workspace import Workspace
 
+log = logging.getLogger("headway.worker")
+
 
 def slots(settings: Settings) -> str:
     return "1 slot" if settings.slots == 1 else f"{settings.slots} slots"
 
 
+def warn_of_visible_secrets(settings: Settings) -> None:
+    """Other users can read what stands on a command line, as long as the process runs."""
+    url = settings.db or ""
+    is_secret = {"db": "@" in url or "password=" in url, "token": True}
+    for name, given in (("db", url), ("token", settings.token)):
+        if given and is_secret[name] and {given, f"--{name}={given}"} & set(sys.argv[1:]):
+            log.warning(
+                "--%s: what stands on the command line can be read by every user of this machine;"
+                " use HEADWAY_%s, or a headway.toml that only you can read",
+                name,
+                name.upper(),
+            )
+
+
 def work(settings: Settings) -> None:
-    """Run a worker against a server until told to stop."""
+    """Run a worker against a server until stopped."""
     log_lines.set_up(settings.log_format)
+    warn_of_visible_secrets(settings)
     if not settings.url:
         raise errors.InvalidRequest(
             "url", "a worker needs the server's address: --url or HEADWAY_URL"

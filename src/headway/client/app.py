@@ -29,9 +29,9 @@ from headway.client.pipelines import Pipeline, handles
 from headway.domain import errors
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Job
+from headway.domain.manage.reservations import WAIT_TIMEOUT_S
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import BatchJobRequest, DirectBody
-from headway.domain.reservations import WAIT_TIMEOUT_S
 from headway.domain.values import json_types
 from headway.protocol import direct, jobs
 from headway.protocol.jobs import Batch
@@ -46,7 +46,7 @@ Answer = TypeVar("Answer")
 
 
 class App:
-    """The jobs of a program, and the way to the scheduler: `./.headway`, or a server by URL."""
+    """The jobs of a program, and its scheduler: `./.headway`, or a server by URL."""
 
     def __init__(
         self,

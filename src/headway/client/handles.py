@@ -54,11 +54,11 @@ class JobHandle(Generic[Result]):
 
     @property
     def status(self) -> JobStatus:
-        """Where the job stands now."""
+        """The status of the job now."""
         return self.fetch().status
 
     async def status_async(self) -> JobStatus:
-        """Where the job stands now, without blocking the event loop."""
+        """The status of the job now, without blocking the event loop."""
         return (await self.fetch_async()).status
 
     def cancel(self, *, reason: str | None = None, force: bool = False) -> Job:

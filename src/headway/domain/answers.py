@@ -8,7 +8,8 @@ import msgspec
 
 from headway.domain.gates import Blocker, FullLimit, Gate
 from headway.domain.jobs import Mode, Policy
-from headway.domain.reservations import Reservation
+from headway.domain.manage.reservations import Reservation
+from headway.domain.manage.tokens import Role
 from headway.domain.states import JobStatus
 
 
@@ -201,3 +202,12 @@ class DirectAnswer(msgspec.Struct, frozen=True, kw_only=True):
     result: Any
     waited_ms: int
     duration_ms: int
+
+
+class Me(msgspec.Struct, frozen=True, kw_only=True):
+    """The caller as the server knows it, and the server's clock."""
+
+    name: str
+    role: Role
+    expires_at: datetime | None
+    now: datetime

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 import msgspec
 
 from headway.domain.errors import InvalidParams, InvalidResult, validation
+from headway.domain.jobs import COMMAND
 from headway.domain.values import json_types
 
 Isolation = Literal["thread", "process"]
@@ -34,7 +35,7 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
         cls, function: Function, job_type: str | None = None, isolation: Isolation = "thread"
     ) -> Self:
         """Read a function's signature; a TypeError says what no job could ever fill."""
-        name = job_type or function.__name__
+        name = _name_of(function, job_type)
         if isolation not in typing.get_args(Isolation):
             known = " or ".join(map(repr, typing.get_args(Isolation)))
             raise TypeError(f"handler {name!r}: isolation is {known}, not {isolation!r}")
@@ -125,6 +126,15 @@ class CommandParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             return msgspec.convert(params, cls)
         except msgspec.ValidationError as error:
             raise _invalid("command", error) from None
+
+
+def _name_of(function: Function, job_type: str | None) -> str:
+    name: str | None = job_type or getattr(function, "__name__", None)
+    if name is None:
+        raise TypeError(f"{function!r} has no name: give its job type with name=…")
+    if name == COMMAND:
+        raise TypeError(f"{name!r} is the job type of commands; give this handler another name")
+    return name
 
 
 def _refuse_local(function: Function, name: str) -> None:

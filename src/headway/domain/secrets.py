@@ -1,6 +1,7 @@
 """What is secret, by its name: variables of the environment, and params."""
 
 import fnmatch
+import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -80,22 +81,45 @@ SHORTEST_HIDDEN = 4
 
 def hidden(text: str, params: Mapping[str, Any], secret: re.Pattern[str]) -> str:
     """A text, such as an error, with a mask for each value of a secret param that it quotes."""
-    for value in sorted(set(_secret_values(params, secret)), key=len, reverse=True):
+    values = set(_secret_values(params, secret))
+    written = {form for value in values for form in (value, _in_python(value), _in_json(value))}
+    for value in sorted(written, key=len, reverse=True):
         text = text.replace(value, MASK)
     return text
 
 
+def _in_python(value: str) -> str:
+    """As most errors quote it."""
+    return repr(value)[1:-1]
+
+
+def _in_json(value: str) -> str:
+    return json.dumps(value)[1:-1]
+
+
 def _secret_values(value: Any, secret: re.Pattern[str]) -> Iterator[str]:
-    """Texts under secret names. Within an object of many, only those with secret names count."""
+    """Texts under secret names, however deep.
+
+    Of the variables in `secret_env` only those with secret names count: `headway run` puts a whole
+    environment there, with words that stand in many texts.
+    """
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            texts = inner if isinstance(inner, list) else [inner]
-            if secret.match(name):
-                yield from (
-                    one for one in texts if isinstance(one, str) and len(one) >= SHORTEST_HIDDEN
-                )
-            yield from _secret_values(inner, secret)
+            if secret.match(name) and name.lower() != SECRET_ENV:
+                yield from _texts(inner)
+            else:
+                yield from _secret_values(inner, secret)
     elif isinstance(value, list):
         for inner in value:
             if isinstance(inner, dict | list):
                 yield from _secret_values(inner, secret)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a value that is long enough to be looked for."""
+    if isinstance(value, str):
+        if len(value) >= SHORTEST_HIDDEN:
+            yield value
+    elif isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)

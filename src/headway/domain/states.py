@@ -12,7 +12,7 @@ from headway.domain import errors
 
 
 class JobStatus(StrEnum):
-    """Where a job stands; MEANING has a sentence for each."""
+    """The status of a job; MEANING has a sentence for each."""
 
     QUEUED = "QUEUED"
     WAITING_ON_DEPS = "WAITING_ON_DEPS"

@@ -1,6 +1,6 @@
 """Workers: who can take which jobs."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime
 
 import msgspec
@@ -15,6 +15,24 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     job_types: tuple[str, ...] | None = None
     capabilities: tuple[str, ...] = ()
     max_cost_units: int | None = None
+
+    @property
+    def takes(self) -> Callable[[Lane], bool]:
+        """Says whether jobs of a lane are for this worker; for many lanes, `refusal` is slow."""
+        queues = None if self.queues is None else frozenset(self.queues)
+        job_types = None if self.job_types is None else frozenset(self.job_types)
+        capabilities = frozenset(self.capabilities)
+        most = self.max_cost_units
+
+        def fits(lane: Lane) -> bool:
+            return (
+                (queues is None or lane.queue in queues)
+                and (job_types is None or lane.job_type in job_types)
+                and capabilities.issuperset(lane.requires)
+                and (most is None or lane.cost_units <= most)
+            )
+
+        return fits
 
     def refusal(self, lane: Lane) -> str | None:
         """Why jobs of this lane are not for this worker, or None if they are."""
@@ -31,7 +49,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
 
-class DataHome(msgspec.Struct, frozen=True, kw_only=True):
+class DataDirectory(msgspec.Struct, frozen=True, kw_only=True):
     """The data directory of a process that runs jobs, and its server's address, if it is one."""
 
     data_id: str
@@ -79,7 +97,7 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.holds) >= self.slots
 
 
-def served_types(handlers: Collection[str], commands: bool = True) -> tuple[str, ...]:
+def served_types(handlers: Collection[str], commands: bool) -> tuple[str, ...]:
     """The job types a worker with these handlers takes."""
     return tuple(sorted({*handlers, COMMAND} if commands else set(handlers)))
 

@@ -73,7 +73,7 @@ def cut_mark(count: int) -> bytes:
 
 
 def lost_mark(count: int) -> bytes:
-    """What stands in the log in place of output that could not be written."""
+    """What the log has in place of output that could not be written."""
     return b"\n[headway: %d bytes of output are missing here, the disk was full]\n" % count
 
 

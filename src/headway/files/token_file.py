@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from headway.domain import errors
-from headway.domain.tokens import PREFIX, RANDOM_BYTES, has_our_form
+from headway.domain.manage.tokens import PREFIX, RANDOM_BYTES, has_our_form
 
 NAME = "admin.token"
 
@@ -35,7 +35,7 @@ def read_own(data: Path) -> str | None:
 
 
 def _problem(facts: os.stat_result, text: str) -> tuple[str, str] | None:
-    """What speaks against a file, and what to do about it."""
+    """What is wrong with a file, and what to do about it."""
     mode = stat.S_IMODE(facts.st_mode)
     if facts.st_uid != os.geteuid():
         return "belongs to another user", "remove it; the next start makes a new one"

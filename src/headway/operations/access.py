@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from headway.domain import errors
+from headway.domain.manage.tokens import Principal, Role
 from headway.domain.requests.job_requests import JobRequest
-from headway.domain.tokens import Principal, Role
-from headway.operations import children
+from headway.operations.work import children
 from headway.scheduler import command_permission
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs
@@ -54,7 +54,7 @@ def check_own_worker(tx: Transaction, principal: Principal, worker_id: str) -> N
 
 
 def check_worker(tx: Transaction, principal: Principal, worker_id: str) -> None:
-    """A worker belongs to the token that used its id first; only an admin may speak for others."""
+    """A worker belongs to the token that used its id first; only an admin may act for others."""
     if principal.may(Role.ADMIN):
         return
     owner = workers.owner(tx, worker_id)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar, overload
 
-from headway.domain.tokens import Principal
+from headway.domain.manage.tokens import Principal
 from headway.operations import targets
 from headway.protocol.operation import Opens, Operation
 from headway.scheduler.manage import audit
 from headway.scheduler.scheduler import Scheduler
-from headway.storage.engine.transaction import Manner, Transaction
+from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import Transaction
 
 Body = TypeVar("Body")
 Query = TypeVar("Query")
@@ -20,10 +21,10 @@ Value = TypeVar("Value")
 Prepared = TypeVar("Prepared")
 Shown = TypeVar("Shown", covariant=True)
 
-MANNERS = {
-    Opens.WRITE: Manner.ALONE,
-    Opens.WRITE_BESIDE: Manner.BESIDE,
-    Opens.WRITE_APART: Manner.APART,
+WRITES: Mapping[Opens, Callable[[Store, Callable[[Transaction], Any]], "Future[Any]"]] = {
+    Opens.WRITE: Store.write_later,
+    Opens.WRITE_BESIDE: Store.write_beside_later,
+    Opens.WRITE_APART: Store.write_apart_later,
 }
 
 
@@ -166,8 +167,8 @@ def _write(
         audit.note(call.scheduler, tx, call.principal, bound.name, what)
         return answer
 
-    manner = MANNERS[bound.operation.opens]
-    return call.scheduler.store.write_later(noted if bound.operation.noted else work, manner)
+    write = WRITES[bound.operation.opens]
+    return write(call.scheduler.store, noted if bound.operation.noted else work)
 
 
 def map_future(future: "Future[Value]", change: Callable[[Value], Shown]) -> "Future[Shown]":

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from headway.domain import errors
-from headway.domain.tokens import Principal, Role
+from headway.domain.manage.tokens import Principal, Role
 from headway.operations.bound import BOUND, Answered, Bound, Call
 from headway.protocol.operation import Operation
 from headway.scheduler.scheduler import Scheduler
@@ -15,21 +15,21 @@ AREAS = (
     "explain",
     "queue",
     "runs",
-    "templates",
-    "schedules",
-    "groups",
-    "webhooks",
-    "reservations",
-    "claims",
-    "leases",
-    "lease_logs",
-    "workers",
-    "limits",
-    "artifacts",
+    "manage.templates",
+    "manage.schedules",
+    "manage.groups",
+    "manage.webhooks",
+    "manage.reservations",
+    "work.claims",
+    "work.leases",
+    "work.lease_logs",
+    "work.workers",
+    "manage.limits",
+    "manage.artifacts",
     "graph",
     "events_list",
-    "tokens",
-    "audit",
+    "manage.tokens",
+    "manage.audit",
 )
 
 for _area in AREAS:

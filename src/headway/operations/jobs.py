@@ -13,18 +13,20 @@ from headway.domain.requests.job_requests import JobPatch, JobRequest
 from headway.domain.runs import Run
 from headway.domain.states import JobStatus
 from headway.domain.values import versions
-from headway.operations import access, children, paging
+from headway.operations import access, paging
 from headway.operations.bound import Answered, Call, map_future, serves, serves_later
+from headway.operations.work import children
 from headway.protocol import jobs as protocol
 from headway.protocol.jobs import Batch, BatchAnswer, BatchItem, CancelBody, JobQuery, RunsQuery
 from headway.protocol.operation import Nothing, Page, Paging
 from headway.scheduler.change import cancel as cancelling
-from headway.scheduler.change import queue_control
+from headway.scheduler.change import edit
 from headway.scheduler.explain import results, status
 from headway.scheduler.submit import submit
-from headway.storage import events, job_lists, jobs, run_lists
+from headway.storage import events, jobs
 from headway.storage.engine.transaction import Transaction
-from headway.storage.job_lists import JobFilter
+from headway.storage.lists import job_lists, run_lists
+from headway.storage.lists.job_lists import JobFilter
 
 MOST_IN_BATCH = 200_000
 
@@ -109,17 +111,21 @@ def list_jobs(call: Call[Nothing, JobQuery], tx: Transaction) -> Page[Job]:
         since=query.since,
         before_number=paging.read_number(query.cursor),
     )
-    found = job_lists.sized(tx, wanted, limit + 1)
-    page = paging.page_of(status.page(call.scheduler, tx, found, limit), lambda job: job.number)
+    found = job_lists.find(tx, wanted, limit + 1)
+    shown = status.page(call.scheduler, tx, found.jobs, limit)
+    page = paging.page_of(shown, lambda job: job.number)
+    if page.next_cursor is None and found.looked_down_to is not None:
+        cursor = paging.write_cursor(found.looked_down_to)
+        page = msgspec.structs.replace(page, next_cursor=cursor)
     if not wanted.statuses:
         return page
-    # What closes a gate just now shows in the status, and the filter goes by what is shown.
-    shown = [job for job in page.items if job.status in wanted.statuses]
-    return msgspec.structs.replace(page, items=shown)
+    # What closes a gate just now shows in the status, and the filter uses what is shown.
+    matching = [job for job in page.items if job.status in wanted.statuses]
+    return msgspec.structs.replace(page, items=matching)
 
 
 def _statuses(text: str | None) -> tuple[JobStatus, ...]:
-    """Status words with commas between them; `active` and `ended` stand for several."""
+    """Status words with commas between them; `active` and `ended` are several."""
     if text is None:
         return ()
     found: list[JobStatus] = []
@@ -151,7 +157,7 @@ def change_job(call: Call[JobPatch, Nothing], tx: Transaction) -> Job:
     if call.if_match is not None:
         now = status.view(call.scheduler, tx, call.path["id"])
         versions.check(call.if_match, "job", now.number, now)
-    number = queue_control.change(call.scheduler, tx, call.path["id"], call.body)
+    number = edit.edit(call.scheduler, tx, call.path["id"], call.body)
     return status.view(call.scheduler, tx, number)
 
 

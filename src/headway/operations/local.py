@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from headway.domain.tokens import Principal, Role
+from headway.domain.manage.tokens import Principal, Role
 from headway.files import log_files
 from headway.operations import dispatch
 from headway.operations.bound import Answered, Bound

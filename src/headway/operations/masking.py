@@ -9,10 +9,10 @@ import msgspec
 
 from headway.domain import secrets
 from headway.domain.jobs import Job
+from headway.domain.manage.schedules import Schedule
+from headway.domain.manage.templates import Template
+from headway.domain.manage.tokens import Principal, Role
 from headway.domain.runs import Run
-from headway.domain.schedules import Schedule
-from headway.domain.templates import Template
-from headway.domain.tokens import Principal, Role
 from headway.protocol.operation import Operation
 
 PARAMS: dict[type, str] = {

@@ -8,8 +8,15 @@ from headway.operations import access, paging
 from headway.operations.bound import Call, serves
 from headway.protocol import queue as protocol
 from headway.protocol.operation import MOST_ON_A_PAGE, Nothing, Page, Paging
-from headway.protocol.queue import MoveBody, PauseBody, ReasonBody, ReorderBody, RewindBody
-from headway.scheduler.change import approvals, queue_control, rewind
+from headway.protocol.queue import (
+    MoveBody,
+    PauseBody,
+    ReasonBody,
+    ReorderBody,
+    RewindBody,
+    RewindQuery,
+)
+from headway.scheduler.change import approvals, move, pause, rewind
 from headway.scheduler.explain import status
 from headway.storage import queue
 from headway.storage.engine.slices import Slice
@@ -22,7 +29,7 @@ MOST_REORDERED = 10_000
 def move_job(call: Call[MoveBody, Nothing], tx: Transaction) -> Job:
     """Move a waiting job within its priority."""
     access.check_change(tx, call.principal, "move", [call.path["id"]])
-    number = queue_control.move(
+    number = move.move(
         call.scheduler,
         tx,
         call.path["id"],
@@ -51,6 +58,14 @@ def reject_job(call: Call[ReasonBody, Nothing], tx: Transaction) -> Job:
         call.scheduler, tx, call.path["id"], actor=call.principal.name, reason=call.body.reason
     )
     return status.view(call.scheduler, tx, number)
+
+
+@serves(protocol.preview_retry)
+def preview_retry(call: Call[Nothing, RewindQuery], tx: Transaction) -> RewindReport:
+    """Show what a rewind of a job would reset."""
+    return rewind.preview(
+        call.scheduler, tx, call.path["id"], force=call.query.force, role=call.principal.role
+    )
 
 
 @serves(protocol.retry_job)
@@ -96,14 +111,14 @@ def get_queue_status(call: Call[Nothing, Nothing], tx: Transaction) -> QueueStat
 @serves(protocol.pause_queue)
 def pause_queue(call: Call[PauseBody, Nothing], tx: Transaction) -> QueueStatus:
     """Pause everything, a queue or a job type: no new jobs start, running jobs continue."""
-    queue_control.pause(call.scheduler, tx, call.body.queue, call.body.job_type)
+    pause.pause(call.scheduler, tx, call.body.queue, call.body.job_type)
     return status.queue_status(call.scheduler, tx)
 
 
 @serves(protocol.resume_queue)
 def resume_queue(call: Call[PauseBody, Nothing], tx: Transaction) -> QueueStatus:
     """Lift one pause, or all of them."""
-    queue_control.resume(call.scheduler, tx, call.body.queue, call.body.job_type)
+    pause.resume(call.scheduler, tx, call.body.queue, call.body.job_type)
     return status.queue_status(call.scheduler, tx)
 
 
@@ -113,6 +128,6 @@ def reorder_queue(call: Call[ReorderBody, Nothing], tx: Transaction) -> Page[Job
     if len(call.body.order) > MOST_REORDERED:
         raise errors.InvalidRequest("order", f"at most {MOST_REORDERED} jobs at a time")
     access.check_change(tx, call.principal, "move", call.body.order)
-    numbers = queue_control.reorder(call.scheduler, tx, call.body.order)
+    numbers = move.reorder(call.scheduler, tx, call.body.order)
     first = status.views(call.scheduler, tx, numbers[:MOST_ON_A_PAGE])
     return paging.page_of(Slice(first, len(numbers) > len(first)), _key)

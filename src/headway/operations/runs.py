@@ -10,8 +10,9 @@ from headway.protocol.operation import Nothing, Page
 from headway.protocol.runs import RetryBody, RunQuery
 from headway.scheduler.change import retry
 from headway.scheduler.explain import status
-from headway.storage import jobs, run_lists, runs
+from headway.storage import jobs, runs
 from headway.storage.engine.transaction import Transaction
+from headway.storage.lists import run_lists
 
 GOING_ON = "RUNNING"
 """A run that goes on has no status; this word asks for it."""

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from headway.domain import audit
-from headway.domain.groups import Group
 from headway.domain.jobs import Job
-from headway.domain.schedules import Schedule
-from headway.domain.templates import Template
-from headway.domain.tokens import Token
-from headway.domain.webhooks import Webhook
+from headway.domain.manage import audit
+from headway.domain.manage.groups import Group
+from headway.domain.manage.schedules import Schedule
+from headway.domain.manage.templates import Template
+from headway.domain.manage.tokens import Token
+from headway.domain.manage.webhooks import Webhook
 
 NOUNS = {
     "jobs": "job",
@@ -25,7 +25,7 @@ NOUNS = {
     "tokens": "token",
     "reservations": "reservation",
 }
-"""What a path's first step stands for."""
+"""The kind of thing that a path's first step names."""
 
 IDS: dict[type, tuple[str, str]] = {
     Job: ("job", "number"),

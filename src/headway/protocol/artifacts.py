@@ -1,7 +1,7 @@
 """Operations on custom artifacts."""
 
 from headway.domain.answers import MarkerView
-from headway.domain.tokens import Role
+from headway.domain.manage.tokens import Role
 from headway.protocol.operation import Page, Paging, operation
 
 ONE = "/api/artifacts/custom/{type}/{key}"

@@ -1,8 +1,8 @@
 """What only a server does: no function is bound to these, the server itself serves them."""
 
 from headway.domain.answers import DashboardCode, DirectAnswer
+from headway.domain.manage.tokens import Role
 from headway.domain.requests.job_requests import DirectBody
-from headway.domain.tokens import Role
 from headway.protocol.operation import Opens, operation
 
 run_direct = operation(

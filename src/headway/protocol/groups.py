@@ -2,9 +2,9 @@
 
 import msgspec
 
-from headway.domain.groups import Group
+from headway.domain.manage.groups import Group
+from headway.domain.manage.tokens import Role
 from headway.domain.requests.group_requests import GroupRequest
-from headway.domain.tokens import Role
 from headway.protocol.jobs import CancelBody
 from headway.protocol.operation import Page, Paging, operation
 
@@ -21,7 +21,12 @@ create_group = operation(
 list_groups = operation("GET", "/api/job-groups", Role.READ, query=Paging, answer=Page[Group])
 get_group = operation("GET", "/api/job-groups/{id}", Role.READ, answer=Group)
 cancel_group = operation(
-    "POST", "/api/job-groups/{id}/cancel", Role.SUBMIT, body=CancelBody, answer=Group
+    "POST",
+    "/api/job-groups/{id}/cancel",
+    Role.SUBMIT,
+    body=CancelBody,
+    answer=Group,
+    one_at_a_time=True,
 )
 reorder_group = operation(
     "POST",
@@ -30,4 +35,5 @@ reorder_group = operation(
     body=GroupOrder,
     answer=Group,
     safe_to_repeat=True,
+    one_at_a_time=True,
 )

@@ -5,9 +5,9 @@ import msgspec
 from headway.domain.answers import Why
 from headway.domain.events import Event
 from headway.domain.jobs import Job, JobResult
+from headway.domain.manage.tokens import Role
 from headway.domain.requests.job_requests import BatchJobRequest, JobPatch, JobRequest
 from headway.domain.runs import Run
-from headway.domain.tokens import Role
 from headway.domain.values.moments import Moment
 from headway.protocol.operation import MOST_ON_A_PAGE, Opens, Page, Paging, operation
 
@@ -85,7 +85,13 @@ list_jobs = operation("GET", "/api/jobs", Role.READ, query=JobQuery, answer=Page
 get_job = operation("GET", "/api/jobs/{id}", Role.READ, answer=Job, for_workers=True)
 change_job = operation("PATCH", "/api/jobs/{id}", Role.SUBMIT, body=JobPatch, answer=Job)
 cancel_job = operation(
-    "POST", "/api/jobs/{id}/cancel", Role.SUBMIT, body=CancelBody, answer=Job, for_workers=True
+    "POST",
+    "/api/jobs/{id}/cancel",
+    Role.SUBMIT,
+    body=CancelBody,
+    answer=Job,
+    for_workers=True,
+    one_at_a_time=True,
 )
 list_runs_of_job = operation(
     "GET", "/api/jobs/{id}/runs", Role.READ, query=RunsQuery, answer=Page[Run]

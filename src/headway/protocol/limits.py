@@ -3,7 +3,7 @@
 import msgspec
 
 from headway.domain.answers import LimitView, LockView
-from headway.domain.tokens import Role
+from headway.domain.manage.tokens import Role
 from headway.protocol.operation import Page, operation
 
 

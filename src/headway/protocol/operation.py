@@ -15,7 +15,7 @@ from urllib.parse import quote
 import msgspec
 
 from headway.domain import errors
-from headway.domain.tokens import Role
+from headway.domain.manage.tokens import Role
 from headway.domain.values import versions
 
 Body = TypeVar("Body")
@@ -86,6 +86,8 @@ class Operation(Generic[Body, Query, Answer]):
     noted: bool = True
     """Whether its write is noted in the audit log; runs and leases tell what workers write."""
     needs_server: bool = False
+    one_at_a_time: bool = False
+    """Whether one request may change thousands of jobs: then a server does one at a time."""
     takes_its_time: bool = False
     """Whether the answer takes as long as the work does."""
 
@@ -101,12 +103,12 @@ class Operation(Generic[Body, Query, Answer]):
 
     @cached_property
     def takes_version(self) -> bool:
-        """Whether it can be told to change only the version that the caller read."""
+        """Whether it accepts a precondition: change only the version that the caller read."""
         return self.answer in versions.FIELDS and self.method in ("PATCH", "DELETE")
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
-        """The names in the path that stand for values."""
+        """The names of the parameters in the path."""
         return tuple(step[1:-1] for step in self.path.split("/") if step.startswith("{"))
 
     def request(
@@ -160,6 +162,7 @@ class Details(TypedDict, total=False):
     for_workers: bool
     noted: bool
     needs_server: bool
+    one_at_a_time: bool
     takes_its_time: bool
 
 

@@ -5,7 +5,7 @@ import msgspec
 from headway.domain.answers import Graph, QueueStatus, RewindReport, SchedulerStatus
 from headway.domain.graph import DEFAULT_DEPTH
 from headway.domain.jobs import Job
-from headway.domain.tokens import Role
+from headway.domain.manage.tokens import Role
 from headway.protocol.operation import Page, Paging, operation
 
 
@@ -25,6 +25,12 @@ class ReasonBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 class RewindBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether to rerun a job that succeeded."""
+
+    force: bool = False
+
+
+class RewindQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether a job that succeeded would be rerun."""
 
     force: bool = False
 
@@ -57,11 +63,24 @@ move_job = operation(
     body=MoveBody,
     answer=Job,
     safe_to_repeat=True,
+    one_at_a_time=True,
 )
-approve_job = operation("POST", "/api/jobs/{id}/approve", Role.SUBMIT, body=ReasonBody, answer=Job)
-reject_job = operation("POST", "/api/jobs/{id}/reject", Role.SUBMIT, body=ReasonBody, answer=Job)
+approve_job = operation(
+    "POST", "/api/jobs/{id}/approve", Role.SUBMIT, body=ReasonBody, answer=Job, one_at_a_time=True
+)
+reject_job = operation(
+    "POST", "/api/jobs/{id}/reject", Role.SUBMIT, body=ReasonBody, answer=Job, one_at_a_time=True
+)
+preview_retry = operation(
+    "GET", "/api/jobs/{id}/retry", Role.SUBMIT, query=RewindQuery, answer=RewindReport
+)
 retry_job = operation(
-    "POST", "/api/jobs/{id}/retry", Role.SUBMIT, body=RewindBody, answer=RewindReport
+    "POST",
+    "/api/jobs/{id}/retry",
+    Role.SUBMIT,
+    body=RewindBody,
+    answer=RewindReport,
+    one_at_a_time=True,
 )
 list_queue = operation("GET", "/api/queue", Role.READ, query=Paging, answer=Page[Job])
 get_queue_status = operation("GET", "/api/queue/status", Role.READ, answer=QueueStatus)
@@ -88,6 +107,7 @@ reorder_queue = operation(
     body=ReorderBody,
     answer=Page[Job],
     safe_to_repeat=True,
+    one_at_a_time=True,
 )
 get_graph = operation("GET", "/api/graph", Role.READ, query=GraphQuery, answer=Graph)
 get_scheduler_status = operation("GET", "/api/scheduler/status", Role.READ, answer=SchedulerStatus)

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from headway.domain.reservations import Reservation
-from headway.domain.tokens import Role
+from headway.domain.manage.reservations import Reservation
+from headway.domain.manage.tokens import Role
 from headway.protocol.operation import Page, Paging, operation
 
 

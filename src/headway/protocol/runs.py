@@ -3,8 +3,8 @@
 import msgspec
 
 from headway.domain.jobs import Job
+from headway.domain.manage.tokens import Role
 from headway.domain.runs import Run
-from headway.domain.tokens import Role
 from headway.protocol.operation import Page, operation
 
 

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from headway.domain.cron import Fire
 from headway.domain.jobs import Job
+from headway.domain.manage.cron import Fire
+from headway.domain.manage.schedules import Schedule
+from headway.domain.manage.tokens import Role
 from headway.domain.requests.schedule_requests import SchedulePatch, ScheduleRequest
-from headway.domain.schedules import Schedule
-from headway.domain.tokens import Role
 from headway.protocol.operation import Page, operation
 
 

@@ -2,9 +2,9 @@
 
 import msgspec
 
+from headway.domain.manage.templates import Template
+from headway.domain.manage.tokens import Role
 from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
-from headway.domain.templates import Template
-from headway.domain.tokens import Role
 from headway.protocol.operation import Page, operation
 
 

@@ -2,8 +2,9 @@
 
 import msgspec
 
-from headway.domain.audit import AuditEntry
-from headway.domain.tokens import Role, Token
+from headway.domain.answers import Me
+from headway.domain.manage.audit import AuditEntry
+from headway.domain.manage.tokens import Role, Token
 from headway.protocol.operation import Page, Paging, operation
 
 
@@ -24,6 +25,7 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     action: str | None = None
 
 
+get_me = operation("GET", "/api/me", Role.READ, answer=Me)
 create_token = operation(
     "POST", "/api/tokens", Role.ADMIN, body=TokenRequest, answer=Token, status=201
 )

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from headway.domain.tokens import Role
-from headway.domain.webhooks import Delivery, Webhook
+from headway.domain.manage.tokens import Role
+from headway.domain.manage.webhooks import Delivery, Webhook
 from headway.protocol.operation import Opens, Page, Paging, operation
 
 

@@ -2,7 +2,7 @@
 
 from headway.domain.jobs import Job
 from headway.domain.leases import Lease
-from headway.domain.tokens import Role
+from headway.domain.manage.tokens import Role
 from headway.domain.workers import Worker
 from headway.protocol.operation import Nothing, Opens, Operation, Page, operation
 from headway.protocol.work_shapes import (

@@ -9,22 +9,42 @@ from headway.domain import errors
 from headway.domain.jobs import Job
 from headway.domain.leases import Lease
 from headway.domain.states import JobStatus
+from headway.protocol.work_values import BeatAnswer, Report, ReportAnswer, Started
 
 MOST_PER_CLAIM = 1000
 
 Stream = Literal["stdout", "stderr"]
 
 
-class ReleaseItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one of several runs ended."""
+class RunEnd(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a run ended: COMPLETED or SUCCEEDED, FAILED, SKIPPED, TIMEOUT, CANCELLED."""
 
-    lease_id: str
     status: str
     result: Any = None
     error: str | None = None
     exit_code: int | None = None
     artifacts: tuple[str, ...] = ()
     retry: bool = True
+
+
+class ReleaseItem(RunEnd, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How one of several runs ended."""
+
+    lease_id: str
+
+    @classmethod
+    def of(cls, report: Report) -> "ReleaseItem":
+        """A report as it is sent."""
+        outcome = report.outcome
+        return cls(
+            lease_id=report.lease_id,
+            status="TIMEOUT" if outcome.timed_out else outcome.status,
+            result=outcome.result,
+            error=outcome.error,
+            exit_code=outcome.exit_code,
+            artifacts=outcome.artifacts,
+            retry=outcome.retry,
+        )
 
 
 class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -39,6 +59,49 @@ class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     force: bool | None = None
     job_status: JobStatus | None = None
     size: int | None = None
+
+    @classmethod
+    def refused(cls, lease_id: str, error: errors.HeadwayError) -> "ItemAnswer":
+        """The answer for an item that was not accepted."""
+        return cls(lease_id=lease_id, ok=False, code=error.code, detail=error.detail)
+
+    @classmethod
+    def of_report(cls, answer: ReportAnswer) -> "ItemAnswer":
+        """What became of a report, as it is sent."""
+        if answer.error is not None:
+            return cls.refused(answer.lease_id, answer.error)
+        return cls(lease_id=answer.lease_id, ok=True, job_status=answer.status)
+
+    @classmethod
+    def of_beat(cls, answer: BeatAnswer) -> "ItemAnswer":
+        """What became of a heartbeat, as it is sent."""
+        if answer.error is not None:
+            return cls.refused(answer.lease_id, answer.error)
+        return cls(
+            lease_id=answer.lease_id,
+            ok=True,
+            expires_at=answer.expires_at,
+            cancel_requested=answer.cancel is not None,
+            force=answer.cancel == "forced",
+        )
+
+    def report_answer(self) -> ReportAnswer:
+        """What became of a report, as it was sent."""
+        return ReportAnswer(lease_id=self.lease_id, status=self.job_status, error=self.error())
+
+    def beat_answer(self) -> BeatAnswer:
+        """What became of a heartbeat, as it was sent."""
+        cancel = "forced" if self.force else ("asked" if self.cancel_requested else None)
+        return BeatAnswer(
+            lease_id=self.lease_id, expires_at=self.expires_at, cancel=cancel, error=self.error()
+        )
+
+    def error(self) -> errors.HeadwayError | None:
+        """Why the item was refused, if it was."""
+        if self.ok:
+            return None
+        told = {"size": self.size}
+        return errors.revive(self.code or "error", self.detail or "refused", 409, facts=told)
 
 
 class ClaimBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,7 +137,7 @@ class ClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
 class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     """The claimed jobs, and how long the claim waited before the leases were granted.
 
-    A worker that is told to drain finishes what it holds, claims nothing more and leaves.
+    A worker that is drained finishes what it holds, claims nothing more and leaves.
     """
 
     jobs: list[ClaimedJob]
@@ -100,6 +163,33 @@ class BriefClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
     job: BriefJob
     lease: Lease | None
     run_id: str | None
+
+    @classmethod
+    def of(cls, started: Started) -> "BriefClaimedJob":
+        """A job as it is sent."""
+        job = BriefJob(
+            job_id=started.job_id,
+            number=started.number,
+            job_type=started.job_type,
+            attempt=started.attempt,
+            params=msgspec.Raw(started.params),
+            timeout_s=started.timeout_s,
+        )
+        run_id = started.lease.lease_id if started.lease else None
+        return cls(job=job, lease=started.lease, run_id=run_id)
+
+    def started(self) -> Started:
+        """The job as it was sent."""
+        job = self.job
+        return Started(
+            number=job.number,
+            job_id=job.job_id,
+            job_type=job.job_type,
+            attempt=job.attempt,
+            params=bytes(job.params).decode(),
+            timeout_s=job.timeout_s,
+            lease=self.lease,
+        )
 
 
 class BriefClaimed(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,16 +262,10 @@ class HeartbeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
     force: bool = False
 
 
-class ReleaseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a run ended: COMPLETED or SUCCEEDED, FAILED, SKIPPED, TIMEOUT, CANCELLED."""
+class ReleaseBody(RunEnd, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the run of one lease ended."""
 
     worker_id: str
-    status: str
-    result: Any = None
-    error: str | None = None
-    exit_code: int | None = None
-    artifacts: tuple[str, ...] = ()
-    retry: bool = True
 
 
 class Releases(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -232,38 +316,3 @@ class ItemAnswers(msgspec.Struct, frozen=True, kw_only=True):
     """The answers, in the order in which the items were given."""
 
     items: list[ItemAnswer]
-
-
-class Started(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker needs to do a job. Without a lease it is only claimed."""
-
-    number: int
-    job_id: str
-    job_type: str
-    attempt: int
-    params: str
-    timeout_s: float | None
-    lease: Lease | None
-    claim_expires_at: int | None = None
-
-
-class Granted(msgspec.Struct, frozen=True, kw_only=True):
-    """The job runs."""
-
-    lease: Lease
-
-
-class Denied(msgspec.Struct, frozen=True, kw_only=True):
-    """Come back later; the job keeps its place."""
-
-    retry_after_ms: int
-    reason: str
-
-
-class BeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """How long the lease lasts now and whether the run should end, or why the beat was refused."""
-
-    lease_id: str
-    expires_at: datetime | None = None
-    cancel: str | None = None
-    error: errors.HeadwayError | None = None

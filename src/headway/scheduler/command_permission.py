@@ -10,15 +10,16 @@ from collections.abc import Iterable, Sequence
 
 from headway.domain import errors
 from headway.domain.jobs import COMMAND, Lane
+from headway.domain.manage.schedules import Schedule
+from headway.domain.manage.templates import Template
+from headway.domain.manage.tokens import Role, includes
 from headway.domain.requests.job_requests import JobRequest, said
-from headway.domain.schedules import Schedule
-from headway.domain.templates import Template
-from headway.domain.tokens import Role, includes
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit.batch_errors import Turns
-from headway.scheduler.submit.known_templates import Templates
-from headway.storage import jobs
+from headway.scheduler.submit.known_templates import Templates, named
+from headway.storage import lanes
 from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import templates
 from headway.storage.records import JobRecord
 
 FREE = frozenset(
@@ -41,10 +42,11 @@ def check_allowed(scheduler: Scheduler, *lanes: Lane) -> None:
 
 
 def check_submits(tx: Transaction, role: Role, wanted: Sequence[JobRequest]) -> None:
-    """Refuse requests that would make a command other than an admin's template as it stands."""
+    """Refuse requests that would make a command other than an admin's template, unchanged."""
     if includes(role, Role.ADMIN):
         return
-    known = Templates(tx)
+    (found,) = tx.ask(named(wanted))
+    known = Templates(found)
     with Turns(wanted) as turns:
         for request in turns.each(enumerate(wanted)):
             _check_submit(request, known.look_up(request.template))
@@ -74,7 +76,7 @@ def check_restart(
     """Refuse to start jobs again that this role may not, or that are turned off."""
     check_jobs(tx, role, action, records)
     if not scheduler.rules.allow_commands:
-        check_allowed(scheduler, *jobs.lanes(tx, {one.lane_id for one in records}).values())
+        check_allowed(scheduler, *lanes.read(tx, {one.lane_id for one in records}).values())
 
 
 def check_jobs(tx: Transaction, role: Role, action: str, records: Iterable[JobRecord]) -> None:
@@ -82,7 +84,7 @@ def check_jobs(tx: Transaction, role: Role, action: str, records: Iterable[JobRe
     if includes(role, Role.ADMIN):
         return
     by_lane = {record.lane_id: record for record in records}
-    for lane_id, lane in jobs.lanes(tx, list(by_lane)).items():
+    for lane_id, lane in lanes.read(tx, list(by_lane)).items():
         if lane.job_type == COMMAND:
             raise _forbidden(f"{action} job {by_lane[lane_id].number}, a command")
 
@@ -100,7 +102,7 @@ def check_schedule(tx: Transaction, role: Role, action: str, schedule: Schedule)
     """Refuse to trigger, change or delete an admin's schedule of a command."""
     if includes(role, Role.ADMIN) or not includes(schedule.written_by, Role.ADMIN):
         return
-    template = Templates(tx).look_up(schedule.template_id)
+    template = templates.find(tx, schedule.template_id)
     if template is not None and template.job_type == COMMAND:
         name = schedule.name or schedule.schedule_id
         raise _forbidden(f"{action} schedule {name}, which runs a command")

@@ -7,11 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from headway.domain import artifacts, limits
-from headway.domain.groups import AsConfigured, GroupFailurePolicy
+from headway.domain import artifacts
 from headway.domain.handlers import Handler
 from headway.domain.leases import CLAIM_TTL_S, DEFAULT_TTL_S
-from headway.domain.limits import ConcurrencyPolicy, StandardPolicy
+from headway.domain.manage import limits
+from headway.domain.manage.groups import AsConfigured, GroupFailurePolicy
+from headway.domain.manage.limits import ConcurrencyPolicy, StandardPolicy
 from headway.domain.secrets import SECRET_PARAMS
 from headway.domain.values import ids
 from headway.files.log_parts import OutputBound
@@ -62,7 +63,7 @@ class Scheduler:
     output: OutputBound = field(default_factory=OutputBound)
     threads: LiveThreads = field(default_factory=LiveThreads)
     is_process_alive: Callable[[str, int, str], bool] = lambda *_: True
-    """Whether a worker's process is there, as far as can be told from this machine."""
+    """Whether a worker's process is alive, as far as this machine can see."""
 
     def new_id(self, now: datetime) -> str:
         """A new public id."""

@@ -8,7 +8,7 @@ from headway.domain.answers import QueueCount
 from headway.domain.jobs import Lane
 from headway.domain.states import JobStatus
 from headway.domain.values import moments
-from headway.storage import records
+from headway.storage import queue
 from headway.storage.engine.transaction import Transaction
 
 FEW = 10_000
@@ -61,19 +61,19 @@ def _lasts_s(total: int) -> float:
 
 
 def _rows(tx: Transaction, reason_of: ReasonOf) -> tuple[QueueCount, ...]:
-    counts: dict[tuple[str, str, str], tuple[int, int]] = {}
-    for row in tx.rows("waiting_by_lane"):
-        reason = row["wait_kind"] or reason_of(records.lane(row)) or READY
-        key = (row["queue"], row["status"], reason)
-        count, oldest = counts.get(key, (0, row["oldest"]))
-        counts[key] = (count + int(row["count"]), min(oldest, row["oldest"]))
+    counts: dict[tuple[str, JobStatus, str], tuple[int, int]] = {}
+    for one in queue.waiting_by_lane(tx):
+        reason = one.wait_kind or reason_of(one.lane) or READY
+        key = (one.lane.queue, one.status, reason)
+        count, oldest = counts.get(key, (0, one.oldest))
+        counts[key] = (count + one.count, min(oldest, one.oldest))
     return tuple(
         QueueCount(
-            queue=queue,
-            status=JobStatus(status),
+            queue=name,
+            status=status,
             reason=reason,
             count=count,
             oldest=moments.from_millis(oldest),
         )
-        for (queue, status, reason), (count, oldest) in sorted(counts.items())
+        for (name, status, reason), (count, oldest) in sorted(counts.items())
     )

@@ -4,7 +4,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from headway.domain.states import JobStatus
+from headway.storage.engine import question
 from headway.storage.engine.transaction import Transaction
+
+CLAIMED = question.of_rows(lambda rows: [int(row["number"]) for row in rows], "claimed_jobs")
+"""Every job that a worker has claimed and not started."""
 
 
 def of_worker(tx: Transaction, worker_id: str) -> dict[int, str]:
@@ -30,15 +34,15 @@ class Claim(NamedTuple):
     status: JobStatus
     worker_id: str | None
     claim_expires_at: int
-    wait_kind: str | None
-    wait_detail: str | None
-    denials: int
     limited_since: int | None
+    wait_kind: str | None = None
+    wait_detail: str | None = None
+    denials: int = 0
 
 
-def keep(tx: Transaction, claim: Claim) -> None:
-    """A worker keeps a job that it has not started."""
-    tx.do("claim_job", **claim._asdict())
+def keep(tx: Transaction, claims: Iterable[Claim]) -> None:
+    """Workers keep jobs that they have not started."""
+    tx.many("claim_job", [one._asdict() for one in claims])
 
 
 def renew_all(tx: Transaction, until: int) -> None:

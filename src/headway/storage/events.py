@@ -8,7 +8,8 @@ from functools import partial
 from headway.domain.events import Event
 from headway.domain.values import moments
 from headway.storage.engine import codec
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.engine.question import Row
+from headway.storage.engine.transaction import Transaction
 
 LOOK_AGAIN_S = 0.05
 MOST_LOOKS = 40
@@ -108,6 +109,12 @@ def last_number(tx: Transaction) -> int:
 def latest_moment(tx: Transaction, after: int, count: int) -> int | None:
     """The latest moment that one of the last events after a number names."""
     at: int | None = tx.value("latest_moment", after=after, count=count)
+    return at
+
+
+def first_moment_since(tx: Transaction, after: int, count: int) -> int | None:
+    """The first moment after the clock was set back: no later one of the last events lies ahead."""
+    at: int | None = tx.value("first_moment_since", after=after, count=count, now=tx.now_ms)
     return at
 
 

@@ -1,9 +1,14 @@
 """Row locks against concurrent writers; a transaction that writes alone needs none."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from headway.storage import records
 from headway.storage.engine.transaction import Transaction
+
+
+def are_needed(tx: Transaction) -> bool:
+    """Whether others may write at the same time."""
+    return tx.beside
 
 
 def ready_jobs(tx: Transaction, numbers: Collection[int]) -> set[int]:
@@ -17,7 +22,14 @@ def jobs(tx: Transaction, numbers: Collection[int]) -> None:
         tx.put("hold_jobs", numbers=records.listed(numbers))
 
 
-def limits(tx: Transaction, names: Collection[str]) -> None:
+def dependents(tx: Transaction, chains: Collection[int]) -> None:
+    """Lock the rows of the jobs that wait for the end of these chains."""
+    if tx.beside:
+        rows = tx.rows("dependents", chains=records.listed(chains))
+        jobs(tx, [row["job_number"] for row in rows])
+
+
+def limits(tx: Transaction, names: Iterable[str]) -> None:
     """Lock the rows of these limits."""
-    if names and tx.beside:
-        tx.put("hold_limits", names=records.listed(names))
+    if tx.beside and (wanted := set(names)):
+        tx.put("hold_limits", names=records.listed(wanted))

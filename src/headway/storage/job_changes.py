@@ -1,12 +1,13 @@
 """Changes of jobs by hand, as they are kept."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from headway.domain.gates import Closed
 from headway.domain.jobs import Approval
 from headway.domain.states import QUEUED
 from headway.storage import records
+from headway.storage.admit import lock_lines, watches
 from headway.storage.engine import codec
 from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
@@ -53,22 +54,29 @@ def request_cancel(tx: Transaction, number: int, cancel: str) -> None:
     tx.do("request_cancel", number=number, cancel=cancel)
 
 
-def note_waited_on(tx: Transaction, number: int, kinds: Iterable[str]) -> None:
-    """The kinds of gates that a job has waited on so far."""
-    waited_on = codec.dump(list(kinds))
-    tx.put("note_waited_on", numbers=records.listed([number]), waited_on=waited_on)
+def note_waited_on(tx: Transaction, kinds: Mapping[int, tuple[str, ...]]) -> None:
+    """The kinds of gates that jobs have waited on so far, by number."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for number, some in kinds.items():
+        alike.setdefault(some, []).append(number)
+    tx.many(
+        "note_waited_on",
+        [
+            {"waited_on": codec.dump(some), "numbers": records.listed(numbers)}
+            for some, numbers in alike.items()
+        ],
+    )
 
 
 def become_history(tx: Transaction, numbers: Iterable[int]) -> None:
     """Retries of an earlier generation leave their chains."""
-    tx.many("leave_chain", [{"number": number} for number in numbers])
+    tx.many("become_history", [{"number": number} for number in numbers])
 
 
 def stop_waiting(tx: Transaction, numbers: Collection[int]) -> None:
     """Jobs want no lock any more, and nothing is watched for them."""
-    listed = records.listed(numbers)
-    tx.do("leave_lines", numbers=listed)
-    tx.do("remove_watches", numbers=listed)
+    lock_lines.leave(tx, numbers)
+    watches.remove(tx, numbers)
 
 
 class Fresh(NamedTuple):

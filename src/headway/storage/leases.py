@@ -9,7 +9,9 @@ from headway.domain.answers import CurrentJob
 from headway.domain.leases import LeaseState
 from headway.domain.values import moments
 from headway.storage import records
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.engine import question
+from headway.storage.engine.question import Question, Row
+from headway.storage.engine.transaction import Transaction
 
 
 class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +64,41 @@ def ended(tx: Transaction, lease_id: str) -> LeaseRecord | None:
         return None
     named = {name: value for name, value in row.items() if name != "lease_state"}
     return LeaseRecord(**named, state=LeaseState(row["lease_state"]))
+
+
+def grant(
+    tx: Transaction,
+    numbers: Collection[int],
+    *,
+    ttl_ms: int,
+    expires_at: int,
+    deadline: int | None,
+) -> None:
+    """Jobs that have just been started may run until then, and never beyond their deadline."""
+    tx.put(
+        "grant_leases",
+        numbers=records.listed(numbers),
+        ttl_ms=ttl_ms,
+        expires_at=expires_at,
+        deadline=deadline,
+    )
+
+
+class EndedLease(NamedTuple):
+    """The job of a lease that is over, and how far it came."""
+
+    job_number: int
+    progress: str | None
+
+
+def end(lease_ids: Collection[str], worker_id: str | None = None) -> Question[list[EndedLease]]:
+    """These leases, of one worker or of all, are over; one that was lost is not among them."""
+    return question.of_rows(
+        lambda rows: [EndedLease(**row) for row in rows],
+        "end_leases",
+        lease_ids=records.listed(lease_ids),
+        worker_id=worker_id,
+    )
 
 
 def renew(tx: Transaction, renewals: Iterable[Renewal]) -> None:

@@ -1,16 +1,45 @@
-"""The queue: where jobs stand in it, and how long it is."""
+"""The queue: the rank of jobs in it, and its length."""
 
 from collections.abc import Collection, Mapping
 
+import msgspec
+
+from headway.domain.jobs import Lane
+from headway.domain.states import JobStatus
 from headway.storage import records
+from headway.storage.engine.question import Row
 from headway.storage.engine.slices import Sized
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
 
 
 def length(tx: Transaction) -> int:
     """How many jobs wait."""
     return int(tx.value("count_waiting"))
+
+
+class WaitingInLane(msgspec.Struct, frozen=True, kw_only=True):
+    """How many jobs of a lane wait for the same, and when the oldest was made."""
+
+    lane: Lane
+    status: JobStatus
+    wait_kind: str | None
+    count: int
+    oldest: int
+
+
+def waiting_by_lane(tx: Transaction) -> list[WaitingInLane]:
+    """How many jobs wait in which lane, with which status and for what."""
+    return [
+        WaitingInLane(
+            lane=records.lane(row),
+            status=JobStatus(row["status"]),
+            wait_kind=row["wait_kind"],
+            count=row["count"],
+            oldest=row["oldest"],
+        )
+        for row in tx.rows("waiting_by_lane")
+    ]
 
 
 def places(tx: Transaction, numbers: Collection[int], furthest: int) -> dict[int, int]:

@@ -1,6 +1,6 @@
 """Rows as values: what the scheduler decides from."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
@@ -10,7 +10,7 @@ from headway.domain.gates import Blocker
 from headway.domain.jobs import Approval, Lane, RetryState, Terms
 from headway.domain.states import QUEUED, JobStatus
 from headway.storage.engine import codec
-from headway.storage.engine.transaction import Row
+from headway.storage.engine.question import Row
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True, dict=True):
@@ -40,7 +40,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True, dict=True
         return codec.NO_TERMS if self.terms_json == "{}" else self._own_terms
 
     def says(self, field: str) -> bool:
-        """Whether the terms may speak of this; a tag may look like it.
+        """Whether the terms may have this field; a tag may look like it.
 
         To read them takes long where a job comes after many others.
         """
@@ -67,6 +67,7 @@ class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
     due_at: int | None
     scheduled_for: int | None
     chain: int
+    """The number of its first job."""
     retry_of: int | None
     retry_state: RetryState
     template_id: str | None
@@ -93,6 +94,8 @@ class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
     phase: int
     blocked_by_json: str | None
     delayed: int
+    history: int
+    """Whether a rewind took the job from its chain."""
 
     @property
     def is_ready(self) -> bool:
@@ -106,7 +109,7 @@ class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
 
     @property
     def blocked_by(self) -> tuple[Blocker, ...]:
-        """What ended the job before it could start, as it stood then."""
+        """What ended the job before it could start, as it was then."""
         if self.blocked_by_json is None:
             return ()
         return msgspec.json.decode(self.blocked_by_json, type=tuple[Blocker, ...])
@@ -127,11 +130,6 @@ def _lane(queue: str, job_type: str, cost_units: int, requires: str, limits: str
         requires=words(requires),
         limits={} if limits == "{}" else codec.load(limits),
     )
-
-
-def order(row: Row) -> tuple[int, int, int]:
-    """The sort key of a row in the queue: smaller goes first."""
-    return (-row["priority"], row["position"], row["number"])
 
 
 def omitted(**sizes: int | None) -> dict[str, int] | msgspec.UnsetType:
@@ -158,23 +156,6 @@ def grouped(rows: Iterable[tuple[Any, _Alike]], keys: str, **same: Any) -> Itera
     return ({**row._asdict(), **same, keys: listed(alike)} for row, alike in found.items())
 
 
-def with_history(chains: Collection[int]) -> str:
-    """Chains as the parameter of a query that also finds the links that a rewind took from them."""
-    return listed([*chains, *(-chain for chain in chains)])
-
-
 def listed(values: Iterable[Any]) -> str:
     """A list as the parameter of a query."""
     return codec.dump(list(values))
-
-
-def lane_page(lane_id: int, behind: tuple[int, int, int], count: int) -> dict[str, int]:
-    """So many jobs of a lane behind a place in the queue, as the parameters of a query."""
-    priority, position, number = behind
-    return {
-        "lane_id": lane_id,
-        "priority": priority,
-        "position": position,
-        "number": number,
-        "count": count,
-    }

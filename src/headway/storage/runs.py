@@ -12,7 +12,8 @@ from headway.domain.values import moments
 from headway.files import log_files
 from headway.storage import records
 from headway.storage.engine import codec
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.engine.question import Row
+from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
 
 
@@ -78,6 +79,13 @@ def reports(tx: Transaction, run_ids: Collection[str]) -> dict[str, RunReport]:
     """How some runs were reported to end, by run."""
     rows = tx.rows("run_reports", run_ids=records.listed(run_ids))
     return {row["run_id"]: msgspec.convert(row, RunReport) for row in rows}
+
+
+def open_all(
+    tx: Transaction, numbers: Iterable[int], *, ttl_ms: int, output_at: str | None
+) -> None:
+    """A run of each of these jobs, which have just been started, with its output there."""
+    tx.put("open_runs", numbers=records.listed(numbers), ttl_ms=ttl_ms, output_at=output_at)
 
 
 class Closing(NamedTuple):

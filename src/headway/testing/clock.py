@@ -12,7 +12,7 @@ class MovableClock:
         self._now = start
 
     def now(self) -> datetime:
-        """The moment it stands at."""
+        """The moment it shows."""
         return self._now
 
     def advance(self, span: float | str) -> datetime:

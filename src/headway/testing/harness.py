@@ -13,7 +13,7 @@ from headway.client.client import Client
 from headway.domain.runs import Outcome
 from headway.domain.workers import Abilities, served_types
 from headway.operations.local import LocalTransport
-from headway.protocol.work_shapes import Started
+from headway.protocol.work_values import Report, Started
 from headway.scheduler.claim import dispatch
 from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.finish import finish
@@ -32,7 +32,7 @@ MOST_ROUNDS = 100_000
 
 
 class Harness:
-    """Runs an app's jobs when told to. The app's own client is put back at the end."""
+    """Runs an app's jobs on demand. The app's own client is put back at the end."""
 
     def __init__(self, app: App, *, clock: MovableClock | None = None, seed: int = 0) -> None:
         self.app = app
@@ -100,7 +100,7 @@ class Harness:
 
     def _report(self, job: Started, outcome: Outcome) -> None:
         assert job.lease is not None
-        report = finish.Report(lease_id=job.lease.lease_id, outcome=outcome)
+        report = Report(lease_id=job.lease.lease_id, outcome=outcome)
         self.store.write(lambda tx: finish.finish(self.scheduler, tx, WORKER, [report]))
 
     def _execute(self, job: Started) -> Outcome:

@@ -47,6 +47,8 @@ def next_steps(session: Session, job: Job, why: Why) -> list[Step]:
     if row is None or _is_busy(row):
         return _in_line(session, job, why)
     steps = _STEPS[row.gate](session, job, row)
+    if row.gate is Gate.TIME and (others := _besides(why, row)):
+        steps = _time_and_more(job, others)
     if why.startable or row.gate is Gate.WORKER or _is_cycle(row):
         return steps
     if row.gate is Gate.LIMITS:
@@ -57,6 +59,12 @@ def next_steps(session: Session, job: Job, why: Why) -> list[Step]:
 def closed(why: Why) -> GateRow | None:
     """The gate that keeps the job from going on."""
     return next((row for row in why.gates if row.state is GateState.CLOSED), None)
+
+
+def _besides(why: Why, first: GateRow) -> list[Gate]:
+    """The other gates that are closed, by more than full slots."""
+    shut = [row for row in why.gates if row.state is GateState.CLOSED and row is not first]
+    return [row.gate for row in shut if not _is_busy(row)]
 
 
 def _is_busy(row: GateRow) -> bool:
@@ -183,6 +191,16 @@ def _time(_session: Session, job: Job, _row: GateRow) -> list[Step]:
     return [
         Step(f"It starts by itself at {words.when(job.scheduled_for)}."),
         Step("To start it now", f"headway jobs change {job.number} --now"),
+    ]
+
+
+def _time_and_more(job: Job, others: list[Gate]) -> list[Step]:
+    """Time alone does not start a job to which other gates are closed, too."""
+    names = " and ".join(gate.replace("_", " ") for gate in others)
+    gates = "the gate" if len(others) == 1 else "the gates"
+    return [
+        Step(f"Its time comes at {words.when(job.scheduled_for)}; {gates} {names} must open, too."),
+        Step("To bring its time forward", f"headway jobs change {job.number} --now"),
     ]
 
 

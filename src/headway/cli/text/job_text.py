@@ -56,7 +56,7 @@ def _with_argv(session: Session, job: Job) -> Job:
 
 
 def detail(session: Session, job: Job) -> str:
-    """What matters most about a job as it stands."""
+    """What matters most about a job in its status."""
     if job.wait_reason is not None:
         return session.text(job.wait_reason.detail)
     if job.status is states.RUNNING:

@@ -1,10 +1,10 @@
-"""How a schedule stands: on, off, or on with a template that makes no more jobs."""
+"""The state of a schedule: on, off, or on with a template that makes no more jobs."""
 
 from headway import protocol
 from headway.cli.session import Session
 from headway.cli.text import words
 from headway.cli.text.screen import Styled
-from headway.domain.schedules import Schedule
+from headway.domain.manage.schedules import Schedule
 from headway.protocol.templates import TemplateQuery
 
 

@@ -6,6 +6,8 @@ from headway.cli.session import Session
 from headway.cli.text import job_text, words
 from headway.cli.text.screen import Cell, Column
 from headway.domain.answers import CurrentJob, LimitView, SchedulerStatus
+from headway.domain.states import RUNNING
+from headway.protocol.jobs import JobQuery
 from headway.protocol.operation import Paging
 
 MOST_SHOWN = 200
@@ -80,18 +82,20 @@ def _limit(one: LimitView) -> str:
 
 
 def _running(session: Session, current: tuple[CurrentJob, ...]) -> list[str]:
-    rows: list[list[Cell]] = []
-    for one in current:
-        job = session.send(protocol.jobs.get_job, id=one.number)
-        rows.append(
-            [
-                str(one.number),
-                words.status("RUNNING"),
-                words.age(one.started_at),
-                words.work(job),
-                words.progress(job),
-            ]
-        )
+    query = JobQuery(status=RUNNING)
+    listed = session.some(protocol.jobs.list_jobs, MOST_SHOWN, query=query)
+    jobs = {job.number: job for job in listed.items}
+    rows: list[list[Cell]] = [
+        [
+            str(one.number),
+            words.status(RUNNING),
+            words.age(one.started_at),
+            words.work(jobs[one.number]),
+            words.progress(jobs[one.number]),
+        ]
+        for one in current
+        if one.number in jobs
+    ]
     columns = [
         Column("JOB"),
         Column("STATUS"),
@@ -99,4 +103,5 @@ def _running(session: Session, current: tuple[CurrentJob, ...]) -> list[str]:
         Column("WORK", elastic=True),
         Column("PROGRESS", elastic=True),
     ]
-    return session.screen.table_lines(columns, rows)
+    lines = session.screen.table_lines(columns, rows)
+    return [*lines, f"and {len(current) - len(rows)} more"] if len(current) > len(rows) else lines

@@ -1,4 +1,4 @@
-"""Why a job is not running, told to a person: nine gates, who blocks, what to do next."""
+"""Why a job is not running, as text: nine gates, what blocks, what to do next."""
 
 from collections.abc import Iterator, Sequence
 

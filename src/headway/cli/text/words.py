@@ -1,4 +1,4 @@
-"""Jobs in a person's words: how long, since when, what it does, how it stands."""
+"""Jobs as text: how long, since when, what it does, its status."""
 
 import shlex
 from datetime import UTC, datetime
@@ -106,7 +106,7 @@ CANCELLED_CODE = 143
 
 
 def ending(job: Job) -> int:
-    """The exit code that a job's end stands for."""
+    """The exit code for a job's end."""
     if job.exit_code is not None and job.status not in states.SUCCESS:
         return 128 - job.exit_code if job.exit_code < 0 else job.exit_code & 0xFF or 1
     if job.status is states.CANCELLED and job.started_at is None:
@@ -115,7 +115,7 @@ def ending(job: Job) -> int:
 
 
 def code(status: states.JobStatus) -> int:
-    """The exit code that a status stands for."""
+    """The exit code for a status."""
     if status in states.BLOCKED:
         return 10
     return 0 if status in states.SUCCESS else 1

@@ -25,7 +25,7 @@ HeadwayError
 └── Unavailable        the scheduler cannot answer now          503, exit 1
     ├── ConnectionLost  DatabaseMoved  DatabaseDamaged  OrphanedLog
     ├── NetworkFileSystem  OpenedBeforeFork  OutdatedSchema  TokensUnreadable
-    └── Stopping  UntrustedServer  NeedsServer  OutputElsewhere
+    └── Busy  Stopping  UntrustedServer  NeedsServer  OutputElsewhere
 
 Each class has a stable `code` that HTTP, the command line and the SDK share.
 """
@@ -76,6 +76,7 @@ from headway.domain.errors.invalid import (
     from_validation,
 )
 from headway.domain.errors.refused import (
+    Busy,
     CommandsOff,
     Forbidden,
     ForeignLease,
@@ -104,6 +105,7 @@ from headway.domain.errors.root import HeadwayError, all_errors, revive
 __all__ = [
     "AlreadyClaimed",
     "BuiltInWorker",
+    "Busy",
     "CommandsOff",
     "Conflict",
     "ConnectionLost",

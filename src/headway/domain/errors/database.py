@@ -62,7 +62,7 @@ class DatabaseDamaged(Unavailable):
         """What to do with a damaged file."""
         return (
             f"stop Headway, put {file} and {file}-wal aside, and restore a backup; without one,"
-            f" `sqlite3 {file} .recover | sqlite3 saved.db` saves what can still be read"
+            " `headway repair --salvage saved.db` saves what can still be read"
             " (docs/operations.md)"
         )
 

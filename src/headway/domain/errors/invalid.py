@@ -151,7 +151,7 @@ class TemplateArchived(Invalid):
 
 
 class Malformed(HeadwayError):
-    """The request body is not valid JSON."""
+    """The request is not valid HTTP, or its body is not valid JSON."""
 
     code = "malformed"
     http_status = 400

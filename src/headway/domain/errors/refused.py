@@ -1,4 +1,6 @@
-"""Not found, not allowed, not now, or it failed on the way."""
+"""Not found, not allowed, not now, or failed in transit."""
+
+from typing import ClassVar
 
 from headway.domain.errors.root import HeadwayError
 
@@ -124,6 +126,16 @@ class Unavailable(HeadwayError):
 
     code = "unavailable"
     http_status = 503
+
+
+class Busy(Unavailable):
+    """The server has as many requests of this kind as it takes; try again in a few seconds."""
+
+    code = "busy"
+    retry_after_s: ClassVar[int] = 5
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason}; try again in {self.retry_after_s} s")
 
 
 class TokensUnreadable(Unavailable):

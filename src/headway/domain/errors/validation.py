@@ -22,7 +22,7 @@ class Problem(NamedTuple):
 
     @property
     def field(self) -> str:
-        """The field to correct, with the way to it."""
+        """The field to correct, with its path."""
         return ".".join(part for part in (self.path, self.named) if part)
 
 

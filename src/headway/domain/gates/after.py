@@ -62,5 +62,5 @@ def problem(one: Predecessor) -> str | None:
 
 
 def blocker(one: Predecessor) -> Blocker:
-    """The job that was named, as it stands."""
+    """The job that was named, with its status."""
     return Blocker(kind="job", id=one.job, status=one.status, detail=one.detail)

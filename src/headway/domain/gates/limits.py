@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from headway.domain import states
 from headway.domain.gates.verdict import Blocker, Closed, FullLimit
-from headway.domain.limits import Room
+from headway.domain.manage.limits import Room
 from headway.domain.values import moments
 
 

@@ -7,7 +7,7 @@ import msgspec
 from headway.domain import states
 from headway.domain.gates.verdict import Blocker, Closed
 from headway.domain.jobs import Lane
-from headway.domain.reservations import Reservation
+from headway.domain.manage.reservations import Reservation
 
 
 class Pause(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from headway.domain.groups import GroupMode, OnFailure
+from headway.domain.manage.groups import GroupMode, OnFailure
 from headway.domain.requests.job_requests import BatchJobRequest
 
 

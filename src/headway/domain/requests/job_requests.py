@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from headway.domain import errors, templates, webhooks
+from headway.domain import errors
 from headway.domain.jobs import (
     DEFAULT_QUEUE,
     LONGEST_KEY,
@@ -21,8 +21,9 @@ from headway.domain.jobs import (
     RetryPolicy,
     SharedTerms,
 )
-from headway.domain.reservations import WAIT_TIMEOUT_S
-from headway.domain.templates import Template
+from headway.domain.manage import templates, webhooks
+from headway.domain.manage.reservations import WAIT_TIMEOUT_S
+from headway.domain.manage.templates import Template
 from headway.domain.values import plain_json, priorities
 from headway.domain.values.moments import Moment
 
@@ -95,7 +96,7 @@ class BatchJobRequest(
 
 
 def filled_in(
-    request: JobRequest, defaults: Mapping[str, Any], template: Template | None = None
+    request: JobRequest, defaults: Mapping[str, Any], template: Template | None
 ) -> JobRequest:
     """The request with what its job type says where neither it nor its template says anything."""
     missing = {

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from headway.domain.schedules import Catchup, Overlap
+from headway.domain.manage.schedules import Catchup, Overlap
 
 
 class ScheduleRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -2,14 +2,8 @@
 
 from datetime import datetime
 from functools import lru_cache
-from typing import NewType
 
 from headway.domain.values.chance import Chance
-
-JobId = NewType("JobId", str)
-RunId = NewType("RunId", str)
-LeaseId = NewType("LeaseId", str)
-"""A lease and the run it allows are born together, so they share one id."""
 
 
 def uuid7(moment: datetime, source: Chance) -> str:

@@ -1,4 +1,4 @@
-"""What JSON cannot say, found before it is lost on the way."""
+"""What JSON cannot represent, found before it is sent or stored."""
 
 import itertools
 import json

@@ -7,8 +7,8 @@ import msgspec
 
 from headway.domain import errors
 from headway.domain.jobs import Job
-from headway.domain.schedules import Schedule
-from headway.domain.templates import Template
+from headway.domain.manage.schedules import Schedule
+from headway.domain.manage.templates import Template
 
 OF_A_JOB = ("job_id", "generation", "params", "priority", "position", "scheduled_for")
 """What else a job shows moves by itself, and a change that waits for it would never succeed."""

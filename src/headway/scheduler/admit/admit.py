@@ -75,7 +75,8 @@ class Admission:
         freed |= lock_queues.keys_of(one for one in ended if one.gated)
         if ended:  # they may have kept a lock from jobs that tried in vain
             self._tried = set()
-        self._choose(freed, found.unseen)
+        waits_now = [one for one in found.locked if one.is_ready]
+        self._choose(freed, found.unseen | lock_queues.shared_behind(self._tx, waits_now))
         return found.blocked
 
     def _choose(self, freed: set[str], unseen: set[int]) -> None:

@@ -7,13 +7,15 @@ from datetime import datetime
 from headway.domain import artifacts, errors
 from headway.domain.gates.after import Predecessor
 from headway.domain.gates.artifacts import Need, Producer
-from headway.domain.jobs import Policy
 from headway.domain.states import ACTIVE, SUCCEEDED
 from headway.scheduler.admit.lock_facts import LockFacts
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records
-from headway.storage.engine.transaction import Row, Transaction
-from headway.storage.jobs import ChainEnd
+from headway.storage import chains, dependencies, jobs, needs
+from headway.storage.chains import ChainEnd
+from headway.storage.dependencies import Dependency
+from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import markers
+from headway.storage.needs import Maker
 from headway.storage.records import JobRecord
 
 HEAD = "head:"
@@ -26,10 +28,10 @@ class Facts:
         self.now: datetime = tx.now
         self._scheduler = scheduler
         self._tx = tx
-        self._dependencies: dict[int, list[Row]] = {}
+        self._dependencies: dict[int, list[Dependency]] = {}
         self._ends: dict[int, ChainEnd] = {}
         self._makers: dict[int, ChainEnd] = {}
-        self._producers: dict[str, dict[int, Row]] = {}
+        self._producers: dict[str, dict[int, Maker]] = {}
         self._markers: set[str] = set()
         self._present: dict[str, bool] = {}
         self._heads: dict[str, str | None] = {}
@@ -44,17 +46,17 @@ class Facts:
 
     def predecessors(self, record: JobRecord) -> list[Predecessor]:
         """The dependencies that are not met, or all of them if all were loaded."""
-        rows = self._dependencies.get(record.number)
-        if not rows:
+        waits = self._dependencies.get(record.number)
+        if not waits:
             return []
         found = []
         named = {one.number: one.job for one in reversed(record.terms.after)}
-        for row in rows:
-            end = self._ends.get(row["chain"])
+        for one in waits:
+            end = self._ends.get(one.chain)
             found.append(
                 Predecessor(
-                    job=named[row["chain"]],
-                    policy=Policy(row["policy"]),
+                    job=named[one.chain],
+                    policy=one.policy,
                     status=end.status if end else None,
                     detail=end.detail if end else None,
                 )
@@ -68,8 +70,8 @@ class Facts:
                 artifact=name,
                 present=self.is_present(name),
                 producers=tuple(
-                    Producer(job=row["job_id"], status=self._makers[row["chain"]].status)
-                    for row in self._producers_for(record, name)
+                    Producer(job=maker.job_id, status=self._makers[maker.chain].status)
+                    for maker in self._producers_for(record, name)
                 ),
             )
             for name in record.terms.needs
@@ -78,18 +80,18 @@ class Facts:
     def waits_for(self, record: JobRecord) -> dict[str, set[int]]:
         """What the job waits for, and which active jobs bring it about: one of them is enough."""
         found = {}
-        for row in self._dependencies.get(record.number, ()):
-            end = self._ends.get(row["chain"])
-            found[str(row["chain"])] = {end.number} if end and end.status in ACTIVE else set()
+        for one in self._dependencies.get(record.number, ()):
+            end = self._ends.get(one.chain)
+            found[str(one.chain)] = {end.number} if end and end.status in ACTIVE else set()
         for name in record.terms.needs:
-            links = (self._makers[row["chain"]] for row in self._producers_for(record, name))
+            links = (self._makers[maker.chain] for maker in self._producers_for(record, name))
             found[name] = {link.number for link in links if link.status in ACTIVE}
         return {what: makers for what, makers in found.items() if makers}
 
-    def _producers_for(self, record: JobRecord, name: str) -> list[Row]:
+    def _producers_for(self, record: JobRecord, name: str) -> list[Maker]:
         """One job for each chain that makes the artifact; no job waits for itself."""
         makers = self._producers.get(name, {})
-        return [row for chain, row in makers.items() if chain != record.chain]
+        return [maker for chain, maker in makers.items() if chain != record.chain]
 
     def is_present(self, name: str) -> bool:
         """Whether an artifact is there, in the workspace or by the database's word."""
@@ -133,38 +135,34 @@ class Facts:
         return [*files, f"{HEAD}{pin.branch}:{pin.commit}"]
 
     def _succeeded(self, name: str) -> bool:
-        chains = {row["chain"] for row in self._named_jobs(name)}
-        links = jobs.deciding_links(self._tx, chains).values()
+        named = {one.chain for one in self._named_jobs(name)}
+        links = chains.deciding_links(self._tx, named).values()
         return any(link.status is SUCCEEDED for link in links)
 
     def _load_dependencies(self, waiting: Sequence[JobRecord], everything: bool) -> None:
         if not waiting:
             return
-        numbers = records.listed(one.number for one in waiting)
-        for row in self._tx.rows("dependencies_of", numbers=numbers):
-            if everything or not row["met"]:
-                self._dependencies.setdefault(row["job_number"], []).append(row)
-        self._load_ends(row["chain"] for rows in self._dependencies.values() for row in rows)
+        for one in dependencies.of(self._tx, [record.number for record in waiting]):
+            if everything or not one.met:
+                self._dependencies.setdefault(one.number, []).append(one)
+        self._load_ends(one.chain for some in self._dependencies.values() for one in some)
 
     def _load_artifacts(self, wanted: Collection[str]) -> None:
         names = set(wanted) - self._producers.keys()
         if not names:
             return
-        listed = records.listed(names)
-        self._markers |= {
-            row["artifact"] for row in self._tx.rows("present_markers", artifacts=listed)
-        }
-        rows = [*self._tx.rows("producers", artifacts=listed)]
+        self._markers |= markers.present(self._tx, names)
+        found = needs.makers(self._tx, names)
         for name in names:
             self._producers[name] = {}
-            rows += self._named_jobs(name)
-        for row in rows:
-            if row["chain"] > 0:  # or else it is history: a rewind took it from its chain
-                self._producers[row["artifact"]].setdefault(row["chain"], row)
-        chains = {chain for name in names for chain in self._producers[name]}
-        self._makers.update(jobs.producing_links(self._tx, chains - self._makers.keys()))
+            found += self._named_jobs(name)
+        for maker in found:
+            if not maker.history:
+                self._producers[maker.artifact].setdefault(maker.chain, maker)
+        makers = {chain for name in names for chain in self._producers[name]}
+        self._makers.update(chains.producing_links(self._tx, makers - self._makers.keys()))
 
-    def _named_jobs(self, name: str) -> list[Row]:
+    def _named_jobs(self, name: str) -> list[Maker]:
         """The jobs that an artifact names: their success is the artifact."""
         found = []
         for one in _probe(self._scheduler, name):
@@ -172,12 +170,12 @@ class Facts:
                 with contextlib.suppress(errors.NotFound):
                     found.append(jobs.read_one(self._tx, one.job))
         return [
-            {"artifact": name, "number": job.number, "job_id": job.job_id, "chain": abs(job.chain)}
+            Maker(artifact=name, number=job.number, job_id=job.job_id, chain=job.chain, history=0)
             for job in found
         ]
 
-    def _load_ends(self, chains: Iterable[int]) -> None:
-        self._ends.update(jobs.deciding_links(self._tx, set(chains) - self._ends.keys()))
+    def _load_ends(self, wanted: Iterable[int]) -> None:
+        self._ends.update(chains.deciding_links(self._tx, set(wanted) - self._ends.keys()))
 
 
 def gather(

@@ -6,17 +6,18 @@ a job keeps the count at which it became ready: the gates that were closed since
 waited on. Before such a gate changes, `kept` notes what is closed, and afterwards what has opened.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from headway.domain.gates import limits as limits_gate
-from headway.domain.limits import Room
-from headway.scheduler.admit import lane_gates
+from headway.scheduler.admit import claim_waits, lane_gates
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import records
-from headway.storage.engine import codec
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage import job_changes, lanes
+from headway.storage.admit import lane_waits as stored
+from headway.storage.engine.transaction import Transaction
+from headway.storage.lanes import LaneRecord, ReadyLane
 from headway.storage.manage import limits
+from headway.storage.manage.limits import Usage
 from headway.storage.records import Head
 
 LIMITS = "limits"
@@ -33,67 +34,66 @@ def kept(scheduler: Scheduler, tx: Transaction) -> Iterator[None]:
 
 
 def note(scheduler: Scheduler, tx: Transaction) -> None:
-    """Keep the first closed gate of every lane that has jobs which are ready."""
-    if rows := tx.rows("ready_lanes"):
-        _write(tx, rows, _kinds(scheduler, tx, rows))
+    """Keep the first closed gate of claimed jobs, and of lanes that have jobs which are ready."""
+    claim_waits.note(scheduler, tx)
+    (ready,) = tx.ask(lanes.READY)
+    if ready:
+        _write(tx, ready, _kinds(scheduler, tx, ready))
 
 
 def note_openings(scheduler: Scheduler, tx: Transaction) -> None:
     """Lanes that were closed may be open now, or closed by another gate."""
-    if rows := tx.rows("closed_lanes"):
-        ready = {row["lane_id"] for row in tx.rows("ready_lanes")}
-        kinds = _kinds(scheduler, tx, [row for row in rows if row["lane_id"] in ready])
-        _write(tx, rows, kinds)
+    (closed,) = tx.ask(lanes.CLOSED)
+    if closed:
+        (ready,) = tx.ask(lanes.READY)
+        waiting = {one.lane_id for one in ready}
+        kinds = _kinds(scheduler, tx, [one for one in closed if one.lane_id in waiting])
+        _write(tx, closed, kinds)
 
 
-def _kinds(scheduler: Scheduler, tx: Transaction, rows: Sequence[Row]) -> dict[int, str]:
-    if not rows:
+def _kinds(scheduler: Scheduler, tx: Transaction, some: Sequence[LaneRecord]) -> dict[int, str]:
+    if not some:
         return {}
     gates = lane_gates.LaneGates(scheduler, tx)
-    closed = {
-        row["lane_id"]: gates.first_closed(records.lane(row), lane_gates.NO_JOB) for row in rows
-    }
+    closed = {one.lane_id: gates.first_closed(one.lane, lane_gates.NO_JOB) for one in some}
     return {lane_id: one.kind for lane_id, one in closed.items() if one is not None}
 
 
-def _write(tx: Transaction, rows: Sequence[Row], kinds: Mapping[int, str]) -> None:
+def _write(tx: Transaction, some: Sequence[LaneRecord], kinds: Mapping[int, str]) -> None:
     """Keep what these lanes are closed by, where it differs from what is known."""
-    changed = [row["lane_id"] for row in rows if row["closed"] != kinds.get(row["lane_id"])]
-    opened = [lane_id for lane_id in changed if lane_id not in kinds]
-    _close(tx, {lane_id: kinds[lane_id] for lane_id in changed if lane_id in kinds})
-    if opened:
-        tx.put("open_lanes", lane_ids=records.listed(opened))
+    changed = [one.lane_id for one in some if one.closed != kinds.get(one.lane_id)]
+    closing = {lane_id: kinds[lane_id] for lane_id in changed if lane_id in kinds}
+    stored.close(tx, closing, MOST_WAITS)
+    stored.open_again(tx, [lane_id for lane_id in changed if lane_id not in kinds])
 
 
-def _close(tx: Transaction, kinds: Mapping[int, str]) -> None:
-    closings = [{"lane_id": lane_id, "kind": kind} for lane_id, kind in sorted(kinds.items())]
-    tx.many("close_lane", closings)
-    tx.many("forget_lane_waits", [{**one, "most": MOST_WAITS} for one in closings])
-    tx.many("insert_lane_wait", [{"lane_id": lane_id, "since": tx.now_ms} for lane_id in kinds])
+def note_release(
+    scheduler: Scheduler,
+    tx: Transaction,
+    ready: Sequence[ReadyLane],
+    closed: Sequence[LaneRecord],
+    usage: Usage,
+) -> None:
+    """Leases have ended: keep which limits were full before, and what has opened.
+
+    The lanes and what was used of the limits are those of the moment before.
+    """
+    full = _full_lanes(scheduler, tx, ready, usage)
+    closing = {one.lane_id: LIMITS for one in full if one.closed != LIMITS}
+    stored.close(tx, closing, MOST_WAITS)
+    if full or closed:
+        note_openings(scheduler, tx)
 
 
-class Release:
-    """Leases are about to end, which may open limits; jobs that are ready waited on those."""
-
-    def __init__(self, scheduler: Scheduler, tx: Transaction) -> None:
-        self._scheduler = scheduler
-        self._tx = tx
-        self._ready = tx.ask("ready_lanes")
-        self._closed = tx.ask("closed_lanes")
-        self._rooms: Callable[[], dict[str, Room]] = limits.ask_rooms(tx, scheduler.concurrency)
-
-    def note(self) -> None:
-        """Keep which limits were full before, and what has opened."""
-        full = self._full_lanes()
-        _close(self._tx, {row["lane_id"]: LIMITS for row in full if row["closed"] != LIMITS})
-        if full or self._closed():
-            note_openings(self._scheduler, self._tx)
-
-    def _full_lanes(self) -> list[Row]:
-        rows = self._ready()
-        rooms = self._rooms() if rows else {}
-        uses = self._scheduler.concurrency.uses
-        return [row for row in rows if limits_gate.check(uses(records.lane(row)), rooms)]
+def _full_lanes(
+    scheduler: Scheduler, tx: Transaction, ready: Sequence[ReadyLane], usage: Usage
+) -> list[ReadyLane]:
+    """Ready jobs waited on the limits that have no room for one of their lanes."""
+    if not ready:
+        return []
+    policy = scheduler.concurrency
+    rooms = limits.rooms_of(tx, policy, usage)
+    return [one for one in ready if limits_gate.check(policy.uses(one.lane), rooms)]
 
 
 def since_ready(
@@ -104,11 +104,10 @@ def since_ready(
     `ends` are the moments at which gates of their own closed: what came later, they did not meet.
     """
     found: dict[int, list[str]] = {}
-    rows = tx.rows("lane_waits_of", numbers=records.listed(numbers)) if numbers else ()
-    for row in rows:
-        end = ends.get(row["number"]) if ends else None
-        if end is None or row["since"] < end:
-            found.setdefault(row["number"], []).append(row["kind"])
+    for wait in stored.since_ready(tx, numbers):
+        end = ends.get(wait.number) if ends else None
+        if end is None or wait.since < end:
+            found.setdefault(wait.number, []).append(wait.kind)
     return found
 
 
@@ -134,15 +133,6 @@ def met_now(
 
 def keep_met(tx: Transaction, ready: Sequence[Head]) -> None:
     """Jobs stop being ready: what closed their lanes becomes part of what they waited on."""
-    by_number = {job.number: job.waited_on for job in ready}
-    alike: dict[tuple[str, ...], list[int]] = {}
-    for number, kinds in met(tx, ready).items():
-        if kinds != by_number[number]:
-            alike.setdefault(kinds, []).append(number)
-    tx.many(
-        "note_waited_on",
-        [
-            {"waited_on": codec.dump(kinds), "numbers": records.listed(numbers)}
-            for kinds, numbers in alike.items()
-        ],
-    )
+    known = {job.number: job.waited_on for job in ready}
+    kinds = {number: some for number, some in met(tx, ready).items() if some != known[number]}
+    job_changes.note_waited_on(tx, kinds)

@@ -18,12 +18,12 @@ from headway.storage.records import JobRecord
 def late_chains(scheduler: Scheduler, tx: Transaction) -> Mapping[int, JobRecord]:
     """The late runs' jobs by their chains; most of the time there are none, and nothing is read."""
     numbers = scheduler.threads.late()
-    return {abs(one.chain): one for one in jobs.read(tx, numbers)} if numbers else {}
+    return {one.chain: one for one in jobs.read(tx, numbers)} if numbers else {}
 
 
 def closed(late: Mapping[int, JobRecord], record: JobRecord) -> Closed | None:
     """Whether a job has to wait for the thread of an earlier attempt."""
-    earlier = late.get(abs(record.chain))
+    earlier = late.get(record.chain)
     if earlier is None or record.status not in states.WAITING:
         return None
     return worker.still_running(earlier.job_id, moments.maybe_from_millis(earlier.finished_at))

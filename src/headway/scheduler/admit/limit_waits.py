@@ -8,7 +8,7 @@ When the marked job starts, ends or meets a closed gate of its own, the next tak
 from collections.abc import Mapping, Sequence
 
 from headway.domain.values import priorities
-from headway.storage import holds, records
+from headway.storage import holds, lanes
 from headway.storage.engine.transaction import Transaction
 from headway.storage.records import Head
 
@@ -28,16 +28,17 @@ def note(
 def hand_on(tx: Transaction, marks: Mapping[int, int]) -> None:
     """The next jobs of these lanes take over their marks."""
     for lane_id, mark in marks.items():
-        page = records.lane_page(lane_id, priorities.BEFORE_ALL, 1)
-        following = tx.values(Head, "lane_heads", **page)
+        (following,) = tx.ask(lanes.heads(lane_id, priorities.BEFORE_ALL, 1))
         holds.jobs(tx, [job.number for job in following])
         _mark(tx, [(job, mark) for job in following])
 
 
 def _mark(tx: Transaction, limited: Sequence[tuple[Head, int]]) -> None:
-    rows = [
-        {"number": job.number, "since": mark}
-        for job, mark in limited
-        if job.limited_since is None or mark < job.limited_since
-    ]
-    tx.many("limit_reached", rows)
+    lanes.mark(
+        tx,
+        {
+            job.number: mark
+            for job, mark in limited
+            if job.limited_since is None or mark < job.limited_since
+        },
+    )

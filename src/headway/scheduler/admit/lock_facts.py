@@ -6,9 +6,10 @@ from typing import NamedTuple
 from headway.domain.gates import locks, pause
 from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Lock, Mode
-from headway.domain.values import moments
-from headway.scheduler.admit.lock_queues import Standing
-from headway.storage import jobs, records
+from headway.storage import lanes
+from headway.storage import locks as stored_locks
+from headway.storage.admit import lock_lines
+from headway.storage.admit.lock_lines import Exclusive, Standing
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import limits
 from headway.storage.records import Head
@@ -114,15 +115,8 @@ class LockFacts:
         if not keys:
             return
         self._locks_read |= keys
-        listed = records.listed(keys)
-        for row in self._tx.rows("holders", keys=listed):
-            holder = Holder(
-                key=row["key"],
-                mode=Mode(row["mode"]),
-                job=row["job_id"],
-                since=moments.from_millis(row["since"]),
-            )
-            self._holders.setdefault(row["key"], []).append(holder)
+        for holder in stored_locks.holders(self._tx, keys):
+            self._holders.setdefault(holder.key, []).append(holder)
 
     def _load_lines(self, keys: Collection[str]) -> set[str]:
         """Read the exclusive waiters of these locks; return the locks that they want shared.
@@ -130,32 +124,23 @@ class LockFacts:
         One that is paused blocks no other.
         """
         self._lines_read |= set(keys)
-        listed = records.listed(keys)
-        if self._whole_lines:
-            rows = self._tx.rows("exclusives_in_line", keys=listed, most=MOST_NAMED)
-        else:
-            rows = self._tx.rows("first_exclusives", keys=listed, most=MOST_IN_LINE)
-        if not rows:
+        found = self._exclusives_of(keys)
+        if not found:
             return set()
-        wanted: dict[int, list[Lock]] = {}
-        numbers = records.listed({row["job_number"] for row in rows})
-        for row in self._tx.rows("locks_in_line", numbers=numbers):
-            lock = Lock(key=row["key"], mode=Mode(row["mode"]))
-            wanted.setdefault(row["job_number"], []).append(lock)
+        wanted = lock_lines.wanted(self._tx, {one.number for one in found})
         every = [lock for some in wanted.values() for lock in some]
         self._load_holders({lock.key for lock in every})
         pauses = limits.pauses(self._tx)
-        lanes = jobs.lanes(self._tx, {row["lane_id"] for row in rows}) if pauses else {}
-        for row in rows:
-            if pauses and pause.check(lanes[row["lane_id"]], pauses, None) is not None:
+        known = lanes.read(self._tx, {one.lane_id for one in found}) if pauses else {}
+        for one in found:
+            if pauses and pause.check(known[one.lane_id], pauses, None) is not None:
                 continue
-            self._stand(
-                _Exclusive(
-                    (-row["priority"], row["position"], row["job_number"]),
-                    Holder(key=row["key"], mode=Mode.EXCLUSIVE, job=row["job_id"]),
-                    tuple(wanted[row["job_number"]]),
-                    Standing(row["standing"]),
-                    denied=row["wait_kind"] == "locks",
-                )
-            )
+            holder = Holder(key=one.key, mode=Mode.EXCLUSIVE, job=one.job_id)
+            locks_wanted = wanted[one.number]
+            self._stand(_Exclusive(one.order, holder, locks_wanted, one.standing, one.denied))
         return {lock.key for lock in every if lock.mode is Mode.SHARED}
+
+    def _exclusives_of(self, keys: Collection[str]) -> list[Exclusive]:
+        if self._whole_lines:
+            return lock_lines.all_exclusives(self._tx, keys, MOST_NAMED)
+        return lock_lines.first_exclusives(self._tx, keys, MOST_IN_LINE)

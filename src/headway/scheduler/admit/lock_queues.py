@@ -6,15 +6,16 @@ room for the next.
 """
 
 from collections.abc import Collection, Iterable
-from enum import IntEnum
 
 import msgspec
 
-from headway.domain.jobs import Mode
-from headway.storage import records
+from headway.domain.jobs import Lock, Mode
+from headway.storage.admit import lock_lines
+from headway.storage.admit.lock_lines import Line, Standing
 from headway.storage.engine import codec
-from headway.storage.engine.transaction import DUE, Row, Transaction
+from headway.storage.engine.transaction import DUE, Transaction
 from headway.storage.records import JobRecord
+from headway.storage.upkeep import facts
 
 AT_ONCE = {Mode.EXCLUSIVE: 1, Mode.SHARED: 20}
 """How many of a lane try at once."""
@@ -24,12 +25,8 @@ MOST_READY_AHEAD = 1000
 """So many that go first are named."""
 
 
-class Standing(IntEnum):
-    """A job's entry in a queue for a lock."""
-
-    READY = 0
-    WAITS = 1
-    CLAIMED = 2
+MOST_BEHIND = 20
+"""So many ready jobs of a lane are recorded as waiting when a lock that they need is taken."""
 
 
 def keys_of(jobs: Iterable[JobRecord]) -> set[str]:
@@ -37,49 +34,17 @@ def keys_of(jobs: Iterable[JobRecord]) -> set[str]:
     return {lock.key for one in jobs for lock in one.terms.locks}
 
 
-def stand(tx: Transaction, ready: Collection[JobRecord], waiting: Collection[JobRecord]) -> None:
-    """Add these jobs to the queues for their locks, in the order of the queue."""
-    tx.many(
-        "stand_in_line",
-        [
-            {
-                "key": lock.key,
-                "job_number": record.number,
-                "mode": lock.mode.value,
-                "standing": standing.value,
-                "lane_id": record.lane_id,
-                "priority": record.priority,
-                "position": record.position,
-            }
-            for standing, some in ((Standing.READY, ready), (Standing.WAITS, waiting))
-            for record in some
-            for lock in record.terms.locks
-        ],
-    )
-
-
-def claimed(tx: Transaction, numbers: Collection[int]) -> None:
-    """A worker has taken these jobs; they keep their places until they start."""
-    if numbers:
-        tx.do("claim_in_line", numbers=records.listed(numbers))
-
-
-def leave(tx: Transaction, numbers: Collection[int]) -> None:
-    """These jobs want no lock any more."""
-    if numbers:
-        tx.do("leave_lines", numbers=records.listed(numbers))
-
-
 def next_in_line(tx: Transaction, keys: Collection[str], tried: Collection[int]) -> set[int]:
     """The jobs that may try for these locks now, without those that have tried."""
     found: set[int] = set()
-    for line in tx.rows("open_lines", keys=records.listed(keys)) if keys else ():
-        first = _heads(tx, line, Standing.WAITS, tried)
-        if first and line["mode"] == Mode.EXCLUSIVE:
-            ready = _heads(tx, line, Standing.READY, ())
-            if ready and _order(ready[0]) < _order(first[0]):
+    for line in lock_lines.open_lines(tx, keys):
+        count = AT_ONCE[line.mode]
+        first = lock_lines.first(tx, line, Standing.WAITS, count, without=tried)
+        if first and line.mode is Mode.EXCLUSIVE:
+            ready = lock_lines.first(tx, line, Standing.READY, count)
+            if ready and ready[0].order < first[0].order:
                 continue
-        found |= {row["job_number"] for row in first}
+        found |= {one.number for one in first}
     return found
 
 
@@ -87,11 +52,36 @@ def ready_ahead(tx: Transaction, record: JobRecord) -> list[tuple[str, Mode, int
     """Which jobs are ready to take a lock that a job waits for, and go first."""
     found = []
     for lock in record.terms.locks:
-        line = {"key": lock.key, "mode": lock.mode.value, "lane_id": record.lane_id}
-        for row in _heads(tx, line, Standing.READY, (), count=MOST_READY_AHEAD):
-            if _order(row) < record.order:
-                found.append((lock.key, lock.mode, int(row["job_number"])))
+        line = Line(lock.key, lock.mode, record.lane_id)
+        for one in lock_lines.first(tx, line, Standing.READY, MOST_READY_AHEAD):
+            if one.order < record.order:
+                found.append((lock.key, lock.mode, one.number))
     return found
+
+
+def ready_behind(tx: Transaction, taken: Iterable[Lock], takers: Collection[int]) -> set[int]:
+    """Ready jobs that must wait once these locks are taken by others."""
+    modes: dict[str, set[Mode]] = {}
+    for lock in taken:
+        modes.setdefault(lock.key, set()).add(lock.mode)
+    return {
+        number
+        for line in lock_lines.ready_lines(tx, modes)
+        if Mode.EXCLUSIVE in (line.mode, *modes[line.key])
+        for number in _ready(tx, line, takers)
+    }
+
+
+def shared_behind(tx: Transaction, waiting: Iterable[JobRecord]) -> set[int]:
+    """Ready jobs that share a lock which these wait for exclusively."""
+    alone = {lock.key for one in waiting for lock in one.terms.locks if lock.mode is Mode.EXCLUSIVE}
+    lines = (line for line in lock_lines.ready_lines(tx, alone) if line.mode is Mode.SHARED)
+    return {number for line in lines for number in _ready(tx, line, ())}
+
+
+def _ready(tx: Transaction, line: Line, without: Collection[int]) -> list[int]:
+    heads = lock_lines.first(tx, line, Standing.READY, MOST_BEHIND, without)
+    return [one.number for one in heads]
 
 
 class _Rest(msgspec.Struct):
@@ -133,34 +123,9 @@ def take_up(tx: Transaction) -> tuple[set[str], set[int]]:
 
 
 def _rests(tx: Transaction) -> list[_Rest]:
-    row = tx.row("fact", name=REST)
-    return msgspec.json.decode(row["value"], type=list[_Rest]) if row else []
+    kept = facts.read(tx, REST)
+    return msgspec.json.decode(kept, type=list[_Rest]) if kept else []
 
 
 def _keep(tx: Transaction, rests: list[_Rest]) -> None:
-    tx.do("put_fact", name=REST, value=codec.dump(rests))
-
-
-def _heads(
-    tx: Transaction,
-    line: Row,
-    standing: Standing,
-    tried: Collection[int],
-    *,
-    count: int | None = None,
-) -> list[Row]:
-    return list(
-        tx.rows(
-            "heads_of_line",
-            key=line["key"],
-            mode=line["mode"],
-            lane_id=line["lane_id"],
-            standing=standing.value,
-            tried=records.listed(tried),
-            count=count or AT_ONCE[Mode(line["mode"])],
-        )
-    )
-
-
-def _order(row: Row) -> tuple[int, int, int]:
-    return (-row["priority"], row["position"], row["job_number"])
+    facts.put(tx, REST, codec.dump(rests))

@@ -5,7 +5,7 @@ They are written down in the transaction in which the others ended, and the time
 
 from collections.abc import Collection
 
-from headway.storage import records
+from headway.storage.admit import postponed
 from headway.storage.engine.transaction import DUE, Transaction
 
 AT_ONCE = 1000
@@ -14,16 +14,10 @@ AT_ONCE = 1000
 
 def put_off(tx: Transaction, numbers: Collection[int]) -> None:
     """Leave these jobs to later transactions."""
-    tx.put("put_off_jobs", numbers=records.listed(sorted(numbers)))
+    postponed.insert(tx, numbers)
     tx.wake(DUE)
 
 
 def take_up(tx: Transaction) -> list[int]:
     """Some of the jobs that were left, which are left no more."""
-    return [row["job_number"] for row in tx.rows("take_up_jobs", count=AT_ONCE)]
-
-
-def among(tx: Transaction, numbers: Collection[int]) -> set[int]:
-    """Those of these jobs that were left."""
-    rows = tx.rows("put_off_among", numbers=records.listed(numbers)) if numbers else ()
-    return {row["job_number"] for row in rows}
+    return postponed.take(tx, AT_ONCE)

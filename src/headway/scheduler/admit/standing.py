@@ -1,7 +1,6 @@
-"""Where waiting jobs stand: their gates decide, and it is recorded."""
+"""Checks the gates of waiting jobs and records the status that follows."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -10,12 +9,15 @@ from headway.domain.gates import Blocker, Closed
 from headway.domain.jobs import WaitReason
 from headway.domain.states import JobStatus
 from headway.domain.values import moments
+from headway.scheduler import alone
 from headway.scheduler.admit import lane_waits, lock_queues
 from headway.scheduler.admit.gate_facts import Facts, gather
 from headway.scheduler.admit.own_gates import first_closed
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import holds, jobs, records
-from headway.storage.engine import codec
+from headway.storage import holds, jobs
+from headway.storage.admit import admission, lock_lines, watches
+from headway.storage.admit.admission import Place
+from headway.storage.admit.lock_lines import Standing
 from headway.storage.engine.transaction import DUE, READY, Transaction
 from headway.storage.records import JobRecord
 
@@ -44,13 +46,12 @@ class Looked(msgspec.Struct, frozen=True):
 
 
 def look(scheduler: Scheduler, tx: Transaction, numbers: Collection[int]) -> Looked:
-    """Look at these jobs' gates and record where they stand."""
+    """Check these jobs' gates and record their status."""
     if not numbers:
         return Looked([], [], set(), set(), [])
     holds.jobs(tx, numbers)
     waiting = [one for one in jobs.read(tx, numbers) if one.status in states.WAITING]
-    if any(one.gated for one in waiting):
-        tx.alone()
+    alone.to_admit(tx, waiting)
     facts = gather(scheduler, tx, waiting)
     verdicts = [(record, first_closed(record, facts)) for record in waiting]
     blocked = [
@@ -63,7 +64,7 @@ def look(scheduler: Scheduler, tx: Transaction, numbers: Collection[int]) -> Loo
         for record, closed in verdicts
         if closed is None or closed.status in states.ACTIVE
     ]
-    waits = _lane_waits(tx, standing)
+    waits = _lane_waits(scheduler, tx, standing)
     _record(tx, standing, waits)
     _watch(tx, waiting, standing, facts)
     locked, left = _line_up_for_locks(tx, waiting, standing)
@@ -73,17 +74,26 @@ def look(scheduler: Scheduler, tx: Transaction, numbers: Collection[int]) -> Loo
 
 
 def _lane_waits(
-    tx: Transaction, standing: Sequence[tuple[JobRecord, Closed | None]]
+    scheduler: Scheduler,
+    tx: Transaction,
+    standing: Sequence[tuple[JobRecord, Closed | None]],
 ) -> dict[int, tuple[str, ...]]:
-    """What ready jobs waited on with their lanes, until a lock of theirs was taken."""
+    """What ready jobs waited on with their lanes, until a gate of their own closed."""
     ready = [(record, closed) for record, closed in standing if record.is_ready]
-    taken = {
-        record.number: [one.since for one in closed.blockers if one.since is not None]
+    if any(closed is not None for _, closed in ready):
+        lane_waits.note(scheduler, tx)
+    ends = {
+        record.number: _locked_since(tx, closed)
         for record, closed in ready
-        if closed is not None
+        if closed is not None and closed.status is states.WAITING_ON_LOCKS
     }
-    ends = {number: moments.to_millis(min(since)) for number, since in taken.items() if since}
     return lane_waits.met(tx, [record for record, _ in ready], ends)
+
+
+def _locked_since(tx: Transaction, closed: Closed) -> int:
+    """Since when locks keep a job waiting; a job ahead of it may wait for one since just now."""
+    taken = [one.since for one in closed.blockers if one.since is not None]
+    return moments.to_millis(min(taken)) if taken else tx.now_ms
 
 
 def _record(
@@ -109,35 +119,21 @@ def _record(
                 record.number,
                 {"status": closed.status, "kind": closed.kind, "detail": closed.detail},
             )
-    tx.many("admit_jobs", records.grouped(places, "numbers"))
+    admission.record(tx, places)
     tx.wake(READY)
-
-
-class _Place(NamedTuple):
-    """Where a job stands. Jobs that stand alike share a statement."""
-
-    status: JobStatus
-    due_at: int | None
-    wait_kind: str | None
-    wait_detail: str | None
-    waited_on: str
-    queued_at: int | None
 
 
 def _place(
     tx: Transaction, record: JobRecord, closed: Closed | None, kinds: tuple[str, ...]
-) -> _Place:
-    status = closed.status if closed else states.QUEUED
-    late = closed is not None and status is states.QUEUED
+) -> Place:
+    late = closed is not None and closed.status is states.QUEUED
     if closed is not None and closed.kind not in kinds:
         kinds = (*kinds, closed.kind)
-    return _Place(
-        status,
-        record.scheduled_for if late else None,
-        closed.kind if closed else None,
-        closed.detail if closed else None,
-        codec.dump(kinds),
-        None if closed or _was_ready(record) else tx.now_ms,
+    return Place(
+        waits=closed,
+        waited_on=kinds,
+        due_at=record.scheduled_for if late else None,
+        queued_at=None if closed or _was_ready(record) else tx.now_ms,
     )
 
 
@@ -157,12 +153,12 @@ def _watch(
     gated = [record.number for record in waiting if record.gated]
     if not gated:
         return
-    tx.do("remove_watches", numbers=records.listed(gated))
+    watches.remove(tx, gated)
     tx.wake(DUE)
-    tx.many(
-        "insert_watch",
+    watches.insert(
+        tx,
         [
-            {"what": what, "job_number": record.number}
+            (what, record.number)
             for record, closed in standing
             if closed is not None
             and closed.status is states.WAITING_ON_DEPS
@@ -187,10 +183,16 @@ def _line_up_for_locks(
         for record, closed in wanting
         if closed is not None and closed.status is states.WAITING_ON_LOCKS
     ]
-    lock_queues.stand(tx, ready, locked)
+    lock_lines.stand(
+        tx,
+        [
+            *((Standing.READY, record) for record in ready),
+            *((Standing.WAITS, record) for record in locked),
+        ],
+    )
     in_line = {record.number for record in (*ready, *locked)}
     left = [one for one in waiting if one.number not in in_line and _was_in_line(one)]
-    lock_queues.leave(tx, [record.number for record in left])
+    lock_lines.leave(tx, [record.number for record in left])
     # A job that waits no longer may still not start at once, and keeps none waiting meanwhile. One
     # that was ready and waits now no longer goes first.
     waits_no_more = [record for record in ready if record.status is states.WAITING_ON_LOCKS]

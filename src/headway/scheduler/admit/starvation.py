@@ -13,14 +13,15 @@ from headway.domain import states
 from headway.domain.gates import limits as limits_gate
 from headway.domain.gates import pause, worker
 from headway.domain.jobs import Lane
-from headway.domain.limits import Keeper, Room
+from headway.domain.manage.limits import Keeper, Room
 from headway.domain.values import moments, priorities
 from headway.domain.workers import Abilities
 from headway.scheduler.admit.gate_facts import gather
 from headway.scheduler.admit.live_workers import known_workers
 from headway.scheduler.admit.own_gates import first_closed
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records
+from headway.storage import jobs, lanes
+from headway.storage.engine.question import Question
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import limits
 from headway.storage.records import Head
@@ -45,31 +46,30 @@ class Starved(msgspec.Struct, frozen=True, kw_only=True):
         return Keeper(job=self.job.job_id, amount=amount, since=moments.from_millis(self.since))
 
 
-def expect(scheduler: Scheduler, tx: Transaction) -> None:
-    """The starved jobs are about to be read."""
-    tx.expect("starved_jobs", **_kept_waiting(scheduler, tx))
+def kept_waiting(scheduler: Scheduler, tx: Transaction) -> Question[list[Head]]:
+    """Which jobs have full limits kept waiting for too long?"""
+    return lanes.kept_waiting(_too_long_since(scheduler, tx), MOST_STARVED)
 
 
-def _kept_waiting(scheduler: Scheduler, tx: Transaction) -> dict[str, int]:
-    before = tx.now_ms - int(scheduler.rules.starvation_s * 1000)
-    return {"before": before, "count": MOST_STARVED}
+def _too_long_since(scheduler: Scheduler, tx: Transaction) -> int:
+    return tx.now_ms - int(scheduler.rules.starvation_s * 1000)
 
 
 def starved(
     scheduler: Scheduler, tx: Transaction, claimer: Abilities | None = None
 ) -> Sequence[Starved]:
     """Jobs that starve, the longest first; alike, in the order of the queue."""
-    marked = tx.values(Head, "starved_jobs", **_kept_waiting(scheduler, tx))
+    (marked,) = tx.ask(kept_waiting(scheduler, tx))
     if not marked:
         return []
     marks = _marks(marked)
     longest = _longest(scheduler, tx, marked, marks)
-    lanes = jobs.lanes(tx, {job.lane_id for job in marked})
-    able = _Able(scheduler, tx, [job for _, job in longest], lanes, claimer)
+    known = lanes.read(tx, {job.lane_id for job in marked})
+    able = _Able(scheduler, tx, [job for _, job in longest], known, claimer)
     return [
         Starved(
             job=job,
-            lane=lanes[job.lane_id],
+            lane=known[job.lane_id],
             since=since,
             mark=marks.get(job.lane_id, since),
             keeps=able.could_start(job),
@@ -93,9 +93,9 @@ def _longest(
     """Jobs that have waited for too long as their lanes have, or since they were ready."""
     found = {job.number: job for job in marked}
     for lane_id in marks:
-        page = records.lane_page(lane_id, priorities.BEFORE_ALL, MOST_STARVED)
-        found |= {job.number: job for job in tx.values(Head, "lane_heads", **page)}
-    before = _kept_waiting(scheduler, tx)["before"]
+        (heads,) = tx.ask(lanes.heads(lane_id, priorities.BEFORE_ALL, MOST_STARVED))
+        found |= {job.number: job for job in heads}
+    before = _too_long_since(scheduler, tx)
     waits = [(_since(job, marks), job) for job in found.values()]
     starving = [(since, job) for since, job in waits if since <= before]
     return sorted(starving, key=lambda one: (one[0], one[1].order))[:MOST_STARVED]

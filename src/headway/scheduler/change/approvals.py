@@ -1,4 +1,4 @@
-"""A person's word on a job that waits for it."""
+"""Approve or reject a job that waits for it."""
 
 from headway.domain import errors, events, states
 from headway.domain.jobs import Approval, WaitReason

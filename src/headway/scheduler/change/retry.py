@@ -8,18 +8,19 @@ import msgspec
 
 from headway.domain import errors, events, states
 from headway.domain.jobs import WaitReason
+from headway.domain.manage.tokens import Role
 from headway.domain.runs import RunStatus
-from headway.domain.tokens import Role
 from headway.domain.values import priorities
 from headway.scheduler import command_permission
-from headway.scheduler.admit.insert import NewJob, insert
+from headway.scheduler.admit.insert import insert
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, runs
+from headway.storage import chains, jobs, runs
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import groups
+from headway.storage.new_jobs import NewJob
 from headway.storage.records import JobRecord
 from headway.storage.runs import RunOfJob
 
@@ -66,8 +67,8 @@ def _failed_run(tx: Transaction, run_id: str) -> RunOfJob:
 
 
 def _last_link(tx: Transaction, failed: JobRecord) -> JobRecord:
-    chain = abs(failed.chain)  # negative once a rewind has made the job history
-    return jobs.read(tx, [jobs.chain_ends(tx, [chain])[chain].number])[0]
+    chain = failed.chain
+    return jobs.read(tx, [chains.ends(tx, [chain])[chain].number])[0]
 
 
 def _replaced(waiting: JobRecord, job: NewJob) -> Ended:
@@ -93,7 +94,8 @@ def _refuse_beside_another(tx: Transaction, last: JobRecord) -> None:
     if last.status in states.CLAIMS or last.status is states.RUNNING:
         raise errors.Conflict(f"job {last.job_id} is already retrying this; it is {last.status}")
     if last.status in states.TERMINAL and last.unique_key is not None:
-        holder = jobs.active_by_unique_key(tx, [last.unique_key]).get(last.unique_key)
+        (active,) = tx.ask(jobs.active_by_unique_key([last.unique_key]))
+        holder = active.get(last.unique_key)
         if holder is not None:
             raise errors.Conflict(
                 f"job {holder} with the same unique key {last.unique_key!r} is active"

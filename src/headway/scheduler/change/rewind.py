@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from headway.domain import artifacts, errors, events, states
 from headway.domain.answers import RewindReport
 from headway.domain.gates import Closed, after
-from headway.domain.tokens import Role
+from headway.domain.manage.tokens import Role
 from headway.scheduler import command_permission
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.change import rewind_set
 from headway.scheduler.change.rewind_set import RetrySet
 from headway.scheduler.finish import consequences, decide
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import dependencies, job_changes, jobs, needs
+from headway.storage import chains, dependencies, job_changes, jobs, needs
 from headway.storage.engine.transaction import Transaction
 from headway.storage.job_changes import Fresh
 from headway.storage.manage import groups, markers
@@ -36,11 +36,7 @@ def rewind(
     role: Role = Role.ADMIN,
 ) -> RewindReport:
     """Start the job's chain and all that lies downstream afresh; what lies upstream stays."""
-    requested = jobs.read_one(tx, reference)
-    root = _root(tx, requested)
-    found = rewind_set.find(tx, root)
-    command_permission.check_restart(scheduler, tx, role, "rewind", found.everyone)
-    _refuse(scheduler, tx, root, found, force=force)
+    requested, root, found = _find(scheduler, tx, reference, force=force, role=role)
     _make_history(tx, found.retries)
     _forget_artifacts(scheduler, tx, found)
     ready = _reset(tx, root, found)
@@ -48,9 +44,29 @@ def rewind(
     return _report(tx, requested, root, found, ready)
 
 
+def preview(
+    scheduler: Scheduler, tx: Transaction, reference: str | int, *, force: bool, role: Role
+) -> RewindReport:
+    """What a rewind would reset, or why it would be refused; which jobs start is seen then."""
+    requested, root, found = _find(scheduler, tx, reference, force=force, role=role)
+    return _report(tx, requested, root, found, ready=())
+
+
+def _find(
+    scheduler: Scheduler, tx: Transaction, reference: str | int, *, force: bool, role: Role
+) -> tuple[JobRecord, JobRecord, RetrySet]:
+    """The job that was named, the first of its chain, and what is reset with it, if it may be."""
+    requested = jobs.read_one(tx, reference)
+    root = _root(tx, requested)
+    found = rewind_set.find(tx, root)
+    command_permission.check_restart(scheduler, tx, role, "rewind", found.everyone)
+    _refuse(scheduler, tx, root, found, force=force)
+    return requested, root, found
+
+
 def _root(tx: Transaction, record: JobRecord) -> JobRecord:
     """The first job of the chain, also for a retry that an earlier rewind made history."""
-    return jobs.read(tx, [abs(record.chain)])[0]
+    return jobs.read(tx, [record.chain])[0]
 
 
 def _refuse(
@@ -60,7 +76,7 @@ def _refuse(
     if running:
         named = ", ".join(f"{job_id} (running)" for job_id in running)
         raise errors.RewindRefused(f"cannot retry while jobs are running in the retry set: {named}")
-    end = jobs.chain_ends(tx, [root.number])[root.number]
+    end = chains.ends(tx, [root.number])[root.number]
     if end.status is states.SUCCEEDED and not force:
         raise errors.RewindRefused.without_force(root.job_id)
     _refuse_taken_keys(tx, found)
@@ -76,11 +92,8 @@ def _refuse_taken_keys(tx: Transaction, found: RetrySet) -> None:
     """At most one active job has a unique key, after the rewind too."""
     own = {record.number for record in found.everyone}
     keyed = [(one.unique_key, one.number) for one in found.members if one.unique_key is not None]
-    holders = {
-        key: number
-        for key, number in jobs.active_by_unique_key(tx, [key for key, _ in keyed]).items()
-        if number not in own
-    }
+    (active,) = tx.ask(jobs.active_by_unique_key([key for key, _ in keyed]))
+    holders = {key: number for key, number in active.items() if number not in own}
     for key, number in keyed:
         holder = holders.setdefault(key, number)
         if holder != number:
@@ -272,11 +285,10 @@ def _last_successful_point(tx: Transaction, root: JobRecord) -> tuple[str, ...]:
     """The direct predecessors that succeeded: the work goes on from there."""
     before = [one.number for one in root.terms.after]
     makers = needs.makers(tx, root.terms.needs)
-    # A negative chain is history: an earlier rewind took the job from it.
-    chains = dict.fromkeys([*before, *(one.chain for one in makers if one.chain > 0)])
-    ends = jobs.deciding_links(tx, chains)
+    wanted = dict.fromkeys([*before, *(one.chain for one in makers if not one.history)])
+    ends = chains.deciding_links(tx, wanted)
     return tuple(
         ends[chain].job_id
-        for chain in chains
+        for chain in wanted
         if chain in ends and ends[chain].status is states.SUCCEEDED
     )

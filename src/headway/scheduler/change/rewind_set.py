@@ -2,8 +2,7 @@
 
 import msgspec
 
-from headway.domain import artifacts
-from headway.storage import dependencies, jobs, needs
+from headway.storage import chains, dependencies, needs
 from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
 
@@ -22,8 +21,8 @@ class RetrySet(msgspec.Struct, frozen=True, kw_only=True):
 
 def find(tx: Transaction, root: JobRecord) -> RetrySet:
     """The root's chain, then every chain downstream of it in the order of submission."""
-    kinds = needs.kinds_that_name_jobs(tx, artifacts.NAMING_JOBS)
-    links = jobs.links(tx, dependencies.downstream(tx, root.number, kinds))
+    (kinds,) = tx.ask(needs.KINDS_THAT_NAME_JOBS)
+    links = chains.links(tx, dependencies.downstream(tx, root.number, kinds))
     members = [record for record in links if record.chain == record.number]
     members.sort(key=lambda record: (record.number != root.number, record.number))
     return RetrySet(

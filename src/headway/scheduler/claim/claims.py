@@ -10,14 +10,16 @@ from collections.abc import Collection
 import msgspec
 
 from headway.domain import errors
-from headway.protocol.work_shapes import HeartbeatItem, Started
+from headway.protocol.work_shapes import HeartbeatItem
+from headway.protocol.work_values import Started
+from headway.scheduler import alone
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.claim import dispatch
 from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.lease import expire, leases
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import claims as claim_rows
-from headway.storage import jobs, payloads
+from headway.storage import jobs, lanes, payloads
 from headway.storage import leases as lease_rows
 from headway.storage.engine.transaction import READY, Transaction
 from headway.storage.manage import workers
@@ -71,7 +73,7 @@ def _return_claims(
     claimed = claim_rows.of_worker(tx, worker_id)
     unknown = [number for number, job_id in claimed.items() if job_id not in holds]
     if unknown:
-        tx.alone()
+        alone.to_change_claimed_jobs(tx)
         expire.give_back(scheduler, tx, unknown)
 
 
@@ -92,7 +94,7 @@ def _hand_again(
 
 def _started(tx: Transaction, number: int) -> Started:
     (record,) = jobs.read(tx, [number])
-    lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
+    lane = lanes.read(tx, [record.lane_id])[record.lane_id]
     return Started(
         number=record.number,
         job_id=record.job_id,

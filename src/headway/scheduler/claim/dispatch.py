@@ -5,19 +5,22 @@ limit, a pause or a worker that does not fit, so the cost follows the number of 
 number of jobs that wait.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 
 from headway.domain.gates import pause
-from headway.domain.jobs import COMMAND, Lane
-from headway.protocol.work_shapes import Started
-from headway.scheduler.admit import lane_waits, limit_waits
+from headway.domain.gates.pause import Pause
+from headway.domain.jobs import COMMAND
+from headway.protocol.work_values import Started
+from headway.scheduler import alone
+from headway.scheduler.admit import lane_waits, limit_waits, lock_waits
 from headway.scheduler.claim import duplicates, start
 from headway.scheduler.claim.pick import Candidate, ClaimRequest, Picker
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import holds, records
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage import holds, lanes
+from headway.storage.engine.transaction import Transaction
+from headway.storage.lanes import ReadyLane
 from headway.storage.manage import limits, reservations, workers
 
 __all__ = ["ClaimRequest", "claim"]
@@ -25,26 +28,26 @@ __all__ = ["ClaimRequest", "claim"]
 
 def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[Started]:
     """Jobs for a worker, started or claimed, in one transaction."""
-    for name in ("pauses", "ready_lanes", "draining_workers"):
-        tx.expect(name)
-    if reservations.waiting(tx) is not None:
+    reserved, draining, found, pauses = tx.ask(
+        reservations.waiting_at(tx.now_ms), workers.DRAINING, lanes.READY, limits.PAUSES
+    )
+    if reserved is not None:
         lane_waits.note(scheduler, tx)
         return []
-    if request.worker_id in workers.draining(tx):
+    if request.worker_id in draining:
         return []
-    ready = {row["lane_id"]: row for row in tx.rows("ready_lanes")}
-    lanes = _open_lanes(scheduler, tx, request, ready.values())
-    if not lanes:
+    ready = {one.lane_id: one for one in found}
+    open_lanes = _open_lanes(scheduler, request, found, pauses)
+    if not open_lanes:
         return []
-    if tx.beside:
-        uses = map(scheduler.concurrency.uses, lanes.values())
-        holds.limits(tx, {name for some in uses for name in some})
-    heads = {lane_id: records.order(ready[lane_id]) for lane_id in lanes}
-    picker = Picker(scheduler, tx, request, lanes, heads)
+    uses = scheduler.concurrency.uses
+    holds.limits(tx, (name for one in open_lanes.values() for name in uses(one.lane)))
+    picker = Picker(scheduler, tx, request, open_lanes)
     picked = picker.pick()
-    if picked.skipped:
-        tx.alone()
-    crowded = _is_crowded(picker, ready, lanes, takes_jobs=bool(picked.chosen))
+    alone.to_skip(tx, picked.skipped)
+    crowded = _is_crowded(picker, found, takes_jobs=bool(picked.chosen))
+    takers = [one.job for one in picked.chosen if one.job.gated] if request.lease else []
+    behind = lock_waits.behind(scheduler, tx, takers)
     with lane_waits.kept(scheduler, tx) if crowded else nullcontext():
         _keep_waits(tx, ready, picked.chosen, crowded=crowded)
         if request.lease:
@@ -56,48 +59,47 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
         duplicates.skip(scheduler, tx, picked.skipped)
     freed = {lock.key for one in picked.chosen if one.job.gated for lock in one.job.terms.locks}
     if picked.refused or freed:
-        consequences.admit_or_end(scheduler, tx, picked.refused, freed=freed)
+        consequences.admit_or_end(scheduler, tx, [*picked.refused, *behind], freed=freed)
     return started
 
 
-def _is_crowded(
-    picker: Picker, ready: Mapping[int, Row], lanes: Mapping[int, Lane], *, takes_jobs: bool
-) -> bool:
+def _is_crowded(picker: Picker, ready: Sequence[ReadyLane], *, takes_jobs: bool) -> bool:
     """Whether a limit is full for a lane, or was: only that changes what its jobs wait on.
 
     A claim that takes no job changes nothing: then what is known need only be true.
     """
-    for lane_id, row in ready.items():
-        is_full = picker.is_full_for(lane_id, lanes.get(lane_id) or records.lane(row))
-        was_full = row["closed"] == lane_waits.LIMITS
+    for one in ready:
+        is_full = picker.is_full_for(one)
+        was_full = one.closed == lane_waits.LIMITS
         if is_full != was_full or (takes_jobs and is_full):
             return True
     return False
 
 
 def _keep_waits(
-    tx: Transaction, ready: Mapping[int, Row], chosen: Sequence[Candidate], *, crowded: bool
+    tx: Transaction, ready: Mapping[int, ReadyLane], chosen: Sequence[Candidate], *, crowded: bool
 ) -> None:
     """What closed the lanes of these jobs stays known of them; most lanes were never closed."""
     waited = [
         one.job
         for one in chosen
-        if crowded
-        or (lane := ready[one.job.lane_id])["closed"]
-        or lane["mark"] != one.job.lane_mark
+        if crowded or (lane := ready[one.job.lane_id]).closed or lane.mark != one.job.lane_mark
     ]
     lane_waits.keep_met(tx, waited)
 
 
 def _open_lanes(
-    scheduler: Scheduler, tx: Transaction, request: ClaimRequest, ready: Iterable[Row]
-) -> dict[int, Lane]:
+    scheduler: Scheduler,
+    request: ClaimRequest,
+    ready: Sequence[ReadyLane],
+    pauses: Sequence[Pause],
+) -> dict[int, ReadyLane]:
     """Lanes with work that this worker takes and that are not paused."""
-    pauses = limits.pauses(tx)
+    takes = request.abilities.takes
     return {
-        row["lane_id"]: lane
-        for row in ready
-        if request.abilities.refusal(lane := records.lane(row)) is None
-        and (scheduler.rules.allow_commands or lane.job_type != COMMAND)
-        and pause.check(lane, pauses, None) is None
+        one.lane_id: one
+        for one in ready
+        if takes(one.lane)
+        and (scheduler.rules.allow_commands or one.lane.job_type != COMMAND)
+        and pause.check(one.lane, pauses, None) is None
     }

@@ -4,7 +4,8 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
-Order = tuple[int, int, int]
+from headway.storage.lanes import Order
+
 Item = TypeVar("Item")
 
 
@@ -13,7 +14,7 @@ def merged(
     read: Callable[[int], Iterator[Item]],
     order: Callable[[Item], Order],
 ) -> Iterator[Item]:
-    """The jobs of all lanes, from where the heads stand; `read` gives those of a lane in order.
+    """The jobs of all lanes, from their heads on; `read` gives those of a lane in order.
 
     A head may have been taken since it was looked up: the lane goes on where its next job stands.
     """

@@ -9,18 +9,20 @@ import msgspec
 
 from headway.domain import states
 from headway.domain.jobs import Lane
-from headway.domain.limits import Rate
+from headway.domain.manage.limits import Rate
 from headway.domain.values import priorities
 from headway.domain.workers import Abilities
 from headway.protocol.work_shapes import MOST_PER_CLAIM
+from headway.scheduler import alone
 from headway.scheduler.admit import late_threads, own_gates, starvation
 from headway.scheduler.admit.gate_facts import Facts
 from headway.scheduler.admit.lane_gates import NO_JOB
 from headway.scheduler.claim import duplicates, lane_order
-from headway.scheduler.claim.lane_order import Order
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import holds, jobs, records
+from headway.storage import holds, jobs, lanes
+from headway.storage.engine.question import Question
 from headway.storage.engine.transaction import DUE, Transaction
+from headway.storage.lanes import Order, ReadyLane
 from headway.storage.manage import limits
 from headway.storage.records import Head
 
@@ -64,28 +66,21 @@ class Picked:
 
 
 class Picker:
-    """Looks at candidates one by one, each in the light of those taken before it."""
+    """Checks candidates one by one, each with those taken before it."""
 
     def __init__(
         self,
         scheduler: Scheduler,
         tx: Transaction,
         request: ClaimRequest,
-        lanes: Mapping[int, Lane],
-        heads: Mapping[int, Order],
+        ready: Mapping[int, ReadyLane],
     ) -> None:
         self._scheduler = scheduler
         self._tx = tx
         self._request = request
-        self._lanes = lanes
-        self._heads = heads
+        self._ready = ready
         self._count = min(request.max_jobs, MOST_PER_CLAIM)
-        starvation.expect(scheduler, tx)
-        if request.only_job is None:
-            for lane_id in heapq.nsmallest(MOST_EXPECTED, lanes, key=heads.__getitem__):
-                page = records.lane_page(lane_id, priorities.BEFORE_ALL, self._count)
-                tx.expect("lane_heads", **page)
-        self._rooms = limits.rooms(tx, scheduler.concurrency)
+        self._rooms = limits.rooms(tx, scheduler.concurrency, ahead=self._asked_next())
         tx.look_at_the_clock()  # all row locks are held: leases last from here on
         self._facts = Facts(scheduler, tx)
         self._late = late_threads.late_chains(scheduler, tx)
@@ -98,12 +93,22 @@ class Picker:
         rates = {name: room.rate for name, room in self._rooms.items() if room.rate is not None}
         self.picked = Picked(rates=rates)
 
+    def _asked_next(self) -> Iterator[Question[list[Head]]]:
+        """The jobs that starve and the first jobs of the first lanes."""
+        if self._request.lease:
+            yield starvation.kept_waiting(self._scheduler, self._tx)
+        if self._request.only_job is None:
+            for one in heapq.nsmallest(
+                MOST_EXPECTED, self._ready.values(), key=lambda one: one.first
+            ):
+                yield lanes.heads(one.lane_id, priorities.BEFORE_ALL, self._count)
+
     def pick(self) -> Picked:
         """Take the heads of the lanes in queue order, beside what is kept for starved jobs."""
         if self._request.lease:
             self._reserve_for_starved()
         candidates = self._in_order()
-        for candidate in self._held(candidates) if self._tx.beside else candidates:
+        for candidate in self._held(candidates) if holds.are_needed(self._tx) else candidates:
             number = candidate.job.number
             passed = candidate.job.lane_id in self._closed and number not in self._starved
             if number in self._seen or passed:
@@ -180,9 +185,9 @@ class Picker:
                 return False
         return True
 
-    def is_full_for(self, lane_id: int, lane: Lane) -> bool:
+    def is_full_for(self, one: ReadyLane) -> bool:
         """Whether a limit has no room for one more job of this lane."""
-        return not self._fits(NO_JOB, self._uses_in(lane_id, lane))
+        return not self._fits(NO_JOB, self._uses_in(one.lane_id, one.lane))
 
     def _kept(self, name: str, number: int) -> int:
         """What is reserved of a limit for jobs starved for longer than this one."""
@@ -211,7 +216,7 @@ class Picker:
         not be kept from others for that.
         """
         if has_room:
-            self._tx.alone()
+            alone.to_claim(self._tx, candidate.job)
         record = jobs.read(self._tx, [candidate.job.number])[0]
         self._facts.load([record])
         closed = own_gates.first_closed(record, self._facts)
@@ -222,14 +227,15 @@ class Picker:
     def _in_order(self) -> Iterator[Candidate]:
         if self._request.only_job is not None:
             return self._only(self._request.only_job)
-        ready = lane_order.merged(self._heads, self._lane_in_order, _order)
+        heads = {lane_id: one.first for lane_id, one in self._ready.items()}
+        ready = lane_order.merged(heads, self._lane_in_order, _order)
         if not self._starved:
             return ready
         return heapq.merge(ready, self._starved_in_order(), key=_order)
 
     def _starved_in_order(self) -> Iterator[Candidate]:
         """Starved jobs of open lanes; one may have room though others before it have none."""
-        ours = [one for one in self._starved.values() if one.job.lane_id in self._lanes]
+        ours = [one for one in self._starved.values() if one.job.lane_id in self._ready]
         ready = [one for one in ours if one.job.status is states.QUEUED]
         return iter(sorted(ready, key=lambda one: one.job.order))
 
@@ -253,16 +259,14 @@ class Picker:
     def _only(self, number: int) -> Iterator[Candidate]:
         """The one job that this worker is there for, if it may start."""
         for job in jobs.read(self._tx, [number]):
-            if job.status is states.QUEUED and job.due_at is None and job.lane_id in self._lanes:
-                yield Candidate(job=job, lane=self._lanes[job.lane_id])
+            if job.status is states.QUEUED and job.due_at is None and job.lane_id in self._ready:
+                yield Candidate(job=job, lane=self._ready[job.lane_id].lane)
 
     def _lane_in_order(self, lane_id: int) -> Iterator[Candidate]:
         """The jobs of a lane, page by page."""
-        lane = self._lanes[lane_id]
+        lane = self._ready[lane_id].lane
         place, count = priorities.BEFORE_ALL, self._count
-        while heads := self._tx.values(
-            Head, "lane_heads", **records.lane_page(lane_id, place, count)
-        ):
+        while heads := self._tx.ask(lanes.heads(lane_id, place, count))[0]:
             for job in heads:
                 if lane_id in self._closed:
                     return

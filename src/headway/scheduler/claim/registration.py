@@ -26,7 +26,7 @@ def check_room(scheduler: Scheduler, tx: Transaction, token_id: str | None) -> N
 def see(
     scheduler: Scheduler, tx: Transaction, *, worker_id: str, abilities: Abilities, **facts: Any
 ) -> None:
-    """A worker says that it is there; one that was there before changes nothing for the lanes."""
+    """Register or refresh a worker; one that was known before changes nothing for the lanes."""
     before = workers.standing(tx, worker_id)
     if (
         before is None

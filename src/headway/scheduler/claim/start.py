@@ -2,19 +2,20 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from headway.domain import events, leases, states
 from headway.domain.leases import Lease, LeaseState
-from headway.domain.limits import Rate
+from headway.domain.manage.limits import Rate
 from headway.domain.values import moments
-from headway.protocol.work_shapes import Started
-from headway.scheduler.admit import lock_queues
+from headway.protocol.work_values import Started
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import payloads, records
-from headway.storage.engine import codec
+from headway.storage import claims, jobs, locks, payloads, runs
+from headway.storage import leases as stored_leases
+from headway.storage.admit import lock_lines
+from headway.storage.claims import Claim
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import limits
 
@@ -35,19 +36,8 @@ def start(
     states.check_all(((one.job.number, one.job.status) for one in chosen), states.RUNNING)
     ttl_s = request.ttl_s or scheduler.rules.lease_ttl_s
     run_ids = {one.job.number: scheduler.new_id(tx.now) for one in chosen}
-    numbers = records.listed(run_ids)
-    tx.put(
-        "start_jobs",
-        run_ids=codec.dump(run_ids),
-        worker_id=request.worker_id,
-        started_at=tx.now_ms,
-    )
-    tx.put(
-        "open_runs",
-        numbers=numbers,
-        ttl_ms=int(ttl_s * 1000),
-        output_at=scheduler.data_id,
-    )
+    jobs.start(tx, run_ids, request.worker_id)
+    runs.open_all(tx, run_ids, ttl_ms=int(ttl_s * 1000), output_at=scheduler.data_id)
     timeouts = [_timeout_s(one) for one in chosen]
     ends = _grant(tx, run_ids, timeouts, int(ttl_s * 1000))
     worker_id = request.worker_id
@@ -57,8 +47,8 @@ def start(
     )
     _observe(scheduler, tx, chosen)
     gated = [one for one in chosen if one.job.gated]
-    tx.many("take_lock", [lock for one in gated for lock in _locks(tx, one)])
-    lock_queues.leave(tx, [one.job.number for one in gated if one.job.terms.locks])
+    locks.take(tx, [one.job for one in gated])
+    lock_lines.leave(tx, [one.job.number for one in gated if one.job.terms.locks])
     starts = [(one.job.number, one.lane) for one in chosen]
     limits.count_rates(tx, scheduler.concurrency, rates, starts)
     bodies = payloads.read(tx, [one.job.payload_id for one in chosen])
@@ -93,13 +83,7 @@ def _grant(
     for timeout_s, alike in by_timeout.items():
         deadline = None if timeout_s is None else tx.now_ms + int(timeout_s * 1000)
         expires_at = leases.expires_at(tx.now_ms, ttl_ms, deadline)
-        tx.put(
-            "grant_leases",
-            numbers=records.listed(alike),
-            ttl_ms=ttl_ms,
-            expires_at=expires_at,
-            deadline=deadline,
-        )
+        stored_leases.grant(tx, alike, ttl_ms=ttl_ms, expires_at=expires_at, deadline=deadline)
         tx.due_at(expires_at)
         ends[timeout_s] = moments.from_millis(expires_at)
     return ends
@@ -125,23 +109,20 @@ def claim(
         return []
     states.check_all(((one.job.number, one.job.status) for one in chosen), states.CLAIMED)
     expires = tx.now_ms + int(scheduler.rules.claim_ttl_s * 1000)
-    tx.many(
-        "claim_job",
+    claims.keep(
+        tx,
         [
-            {
-                "number": one.job.number,
-                "status": states.CLAIMED.value,
-                "worker_id": request.worker_id,
-                "claim_expires_at": expires,
-                "wait_kind": None,
-                "wait_detail": None,
-                "denials": 0,
-                "limited_since": one.job.limited_since,
-            }
+            Claim(
+                number=one.job.number,
+                status=states.CLAIMED,
+                worker_id=request.worker_id,
+                claim_expires_at=expires,
+                limited_since=one.job.limited_since,
+            )
             for one in chosen
         ],
     )
-    lock_queues.claimed(tx, [one.job.number for one in chosen if one.job.says("locks")])
+    lock_lines.claim(tx, [one.job.number for one in chosen if one.job.says("locks")])
     for one in chosen:
         tx.note(events.CLAIMED, one.job.number, {"worker_id": request.worker_id})
     bodies = payloads.read(tx, [one.job.payload_id for one in chosen])
@@ -152,18 +133,6 @@ def claim(
 
 def _timeout_s(one: "Candidate") -> float | None:
     return one.job.terms.timeout_s if one.job.says("timeout_s") else None
-
-
-def _locks(tx: Transaction, one: "Candidate") -> list[dict[str, Any]]:
-    return [
-        {
-            "key": lock.key,
-            "job_number": one.job.number,
-            "mode": lock.mode.value,
-            "since": tx.now_ms,
-        }
-        for lock in one.job.terms.locks
-    ]
 
 
 def _started(

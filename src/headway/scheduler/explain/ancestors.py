@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from headway.domain.gates import Blocker
-from headway.storage import jobs
+from headway.storage import chains, jobs
 from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
 
@@ -23,7 +23,7 @@ def of(tx: Transaction, record: JobRecord) -> dict[str, str]:
         if not numbers:
             break
         (record,) = jobs.read(tx, list(numbers.values()))
-        ends = jobs.chain_ends(tx, [abs(record.chain)]).values()
+        ends = chains.ends(tx, [record.chain]).values()
         for job_id in (record.job_id, *(one.job_id for one in ends)):
             found[job_id] = word
         word = "an ancestor"

@@ -51,7 +51,7 @@ def _without_what_is_there(facts: Facts, waits: Waits) -> Waits:
 
 
 def _stuck(start: JobRecord, waits: Waits) -> list[int]:
-    """The cycle at the end of the way from this job, if no other way leads on."""
+    """The cycle at the end of the path from this job, if no other path leads on."""
     stuck = graph.stuck({number: list(some.values()) for number, some in waits.items()})
     if start.number not in stuck:
         return []

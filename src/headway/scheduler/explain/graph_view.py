@@ -15,13 +15,13 @@ from headway.domain.jobs import COMMAND, Job
 from headway.scheduler.admit.gate_facts import Facts
 from headway.scheduler.explain.views import views
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import dependencies, jobs, needs, queue
+from headway.storage import chains, dependencies, jobs, needs, queue
+from headway.storage.chains import ChainEnd
 from headway.storage.engine import slices
 from headway.storage.engine.transaction import Transaction
-from headway.storage.jobs import ChainEnd
 from headway.storage.records import JobRecord
 
-MOST_JOBS = 5000
+MOST_JOBS = 1000
 """So many jobs are shown, the newest ones, or the nearest: a larger picture cannot be read."""
 
 MOST_BYTES = 16 * 1024 * 1024
@@ -42,7 +42,7 @@ def graph(
     """Active and blocked jobs, all jobs, or the neighbourhood of one."""
     if job is not None:
         near = _neighbourhood(tx, jobs.read_one(tx, job), max_depth)
-        return _draw(scheduler, tx, near, within={abs(record.chain) for record in near})
+        return _draw(scheduler, tx, near, within={record.chain for record in near})
     find = queue.newest if everything else queue.newest_active_or_blocked
     newest = slices.fitting(find(tx, MOST_JOBS), MOST_BYTES)
     return _draw(scheduler, tx, jobs.read(tx, sorted(set(newest))))
@@ -50,10 +50,10 @@ def graph(
 
 def _neighbourhood(tx: Transaction, start: JobRecord, max_depth: int) -> list[JobRecord]:
     """What a job waits for, and what waits for it, so many steps away; the nearest ones."""
-    chains = _chains_around(tx, abs(start.chain), max_depth)
-    steps = {chain: place for place, chain in enumerate(chains)}
-    found = jobs.links_with_history(tx, chains)
-    links = [one for one in found if one.chain > 0 and one.number != start.number]
+    around = _chains_around(tx, start.chain, max_depth)
+    steps = {chain: place for place, chain in enumerate(around)}
+    found = chains.links_with_history(tx, around)
+    links = [one for one in found if not one.history and one.number != start.number]
     near = [start, *sorted(links, key=lambda one: steps[one.chain])][:MOST_JOBS]
     return sorted(near, key=lambda one: one.number)
 
@@ -73,9 +73,9 @@ def _waves(tx: Transaction, start: int, step: _Step) -> Iterator[list[int]]:
     """The chains that are one step away in a direction, then those two steps away, and so on."""
     seen, wave = {start}, [start]
     while wave:
-        links = jobs.links_with_history(tx, wave)
+        links = chains.links_with_history(tx, wave)
         numbers = sorted(set(step(tx, links)), reverse=True)[:MOST_JOBS]
-        wave = sorted({abs(record.chain) for record in jobs.read(tx, numbers)} - seen)
+        wave = sorted({record.chain for record in jobs.read(tx, numbers)} - seen)
         seen |= set(wave)
         yield wave
 
@@ -86,7 +86,7 @@ def _upstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
 
 
 def _downstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
-    chains = {abs(record.chain) for record in found}
+    ours = {record.chain for record in found}
     names = [
         name
         for record in found
@@ -95,7 +95,8 @@ def _downstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
             *artifacts.names_of_job(record.job_id, record.number),
         )
     ]
-    return [*dependencies.all_dependents(tx, chains), *needs.consumers(tx, names)]
+    after = dependencies.newest_dependents(tx, ours, MOST_JOBS)
+    return [*after, *needs.consumers(tx, names)]
 
 
 def _after(tx: Transaction, found: Sequence[JobRecord]) -> list[tuple[JobRecord, AfterEdge, int]]:
@@ -115,13 +116,13 @@ def _producers(tx: Transaction, found: Sequence[JobRecord]) -> list[tuple[str, C
     names = {name for record in found for name in record.terms.needs}
     if not names:
         return []
-    makers = {(one.artifact, one.chain) for one in needs.makers(tx, names) if one.chain > 0}
+    makers = {(one.artifact, one.chain) for one in needs.makers(tx, names) if not one.history}
     for name in names:
         kind, _, job = name.partition(":")
         if kind in artifacts.NAMING_JOBS:
             with contextlib.suppress(errors.NotFound):
-                makers.add((name, abs(jobs.read_one(tx, job).chain)))
-    ends = jobs.chain_ends(tx, {chain for _, chain in makers})
+                makers.add((name, jobs.read_one(tx, job).chain))
+    ends = chains.ends(tx, {chain for _, chain in makers})
     return [(name, ends[chain]) for name, chain in sorted(makers) if chain in ends]
 
 
@@ -147,13 +148,13 @@ def _after_edges(
 ) -> list[Edge]:
     after = _after(tx, found)
     before = {record.number: record for record in jobs.read(tx, {number for *_, number in after})}
-    ends = jobs.chain_ends(tx, {abs(record.chain) for record in before.values()})
+    ends = chains.ends(tx, {record.chain for record in before.values()})
     edges = []
     for record, how, number in after:
         target = before[number]
-        if within is not None and abs(target.chain) not in within:
+        if within is not None and target.chain not in within:
             continue
-        end = ends[abs(target.chain)]
+        end = ends[target.chain]
         retried = msgspec.UNSET if end.status is target.status else end.status.lower()
         edges.append(Edge(source=record.job_id, to=target.job_id, after=how, status=retried))
     return edges

@@ -3,14 +3,14 @@
 from headway.domain import errors, states
 from headway.domain.jobs import JobResult
 from headway.domain.values import moments
-from headway.storage import jobs, runs
+from headway.storage import chains, jobs, runs
 from headway.storage.engine.transaction import Transaction
 
 
 def result(tx: Transaction, reference: str | int) -> JobResult:
     """The result of a job, judged by the last link of its chain."""
     asked = jobs.read_one(tx, reference)
-    links = jobs.numbers_of_links(tx, asked.chain)
+    links = chains.numbers_beside(tx, asked)
     number = max(number for number in links if number >= asked.number)
     last = asked if number == asked.number else jobs.read(tx, [number])[0]
     if last.status in states.ACTIVE:

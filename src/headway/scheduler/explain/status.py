@@ -1,4 +1,4 @@
-"""Questions about jobs and about the whole: how they are shown, why they wait, how it goes."""
+"""The status of the scheduler and the queue, and jobs as they are shown."""
 
 from headway.domain import states
 from headway.domain.answers import QueueStatus, SchedulerStatus, Totals
@@ -7,10 +7,11 @@ from headway.scheduler.admit.live_workers import known_workers
 from headway.scheduler.explain.views import page, view, views
 from headway.scheduler.explain.why import why
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import facts, jobs, leases, queue
+from headway.storage import jobs, leases, queue
 from headway.storage.engine import codec
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import limits, reservations
+from headway.storage.upkeep import facts
 
 __all__ = ["known_workers", "page", "queue_status", "status", "view", "views", "why"]
 

@@ -11,11 +11,12 @@ import msgspec
 from headway.domain import states
 from headway.domain.gates import Closed
 from headway.domain.jobs import Job, Lane
-from headway.scheduler.admit import lane_waits, late_threads, own_gates, postponed
+from headway.scheduler.admit import lane_waits, late_threads, own_gates
 from headway.scheduler.admit.gate_facts import gather
 from headway.scheduler.admit.lane_gates import LaneGates
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, queue
+from headway.storage import job_views, jobs, queue
+from headway.storage.admit import postponed
 from headway.storage.engine import slices
 from headway.storage.engine.slices import Sized, Slice
 from headway.storage.engine.transaction import Transaction
@@ -44,7 +45,7 @@ def views(
     largest: int | None = slices.LARGEST_LISTED,
 ) -> list[Job]:
     """Some jobs as they are listed, in the order asked for, with what is not stored."""
-    found = jobs.views(tx, numbers, largest)
+    found = job_views.read(tx, numbers, largest)
     waiting = [job.number for job in found if job.status in states.WAITING]
     places = places_in_queue(tx, waiting) if waiting else {}
     return _as_they_stand(scheduler, tx, found, places)
@@ -68,7 +69,11 @@ def _as_they_stand(
     }
     closed = _closed_now(scheduler, tx, [job for job in found if job.number in judged], put_off)
     met = lane_waits.since_ready(tx, [job.number for job in found if _is_ready(job)])
+    lapsed = _own_gates(
+        scheduler, tx, [one.number for one in found if one.number not in judged and _may_lapse(one)]
+    )
     found = [_looked_at(job, closed) if job.number in put_off else job for job in found]
+    found = [_lapsed(job, lapsed[job.number]) if job.number in lapsed else job for job in found]
     return [
         _judged(job, places.get(job.number), closed.get(job.number), met.get(job.number, ()))
         if job.number in judged
@@ -87,7 +92,7 @@ def places_in_queue(tx: Transaction, numbers: Sequence[int]) -> dict[int, int]:
 
 
 def _looked_at(job: Job, closed: Mapping[int, Closed]) -> Job:
-    """A job that is still to be looked at, as it will stand then, unless it will have ended."""
+    """A job whose gates are still to be checked, as they will be, unless it will end by them."""
     verdict = closed.get(job.number)
     if verdict is not None and verdict.status in states.TERMINAL:
         return job
@@ -127,8 +132,29 @@ def _may_close(job: Job) -> bool:
     return bool(job.locks or job.needs or job.pinned_head)
 
 
+def _may_lapse(job: Job) -> bool:
+    """Whether a gate before the one that keeps it waiting may have closed, or now says more.
+
+    A file that goes away and a branch that moves do not tell.
+    """
+    waiting = job.status in states.WAITING and job.status is not states.QUEUED
+    return waiting and bool(job.needs or job.pinned_head)
+
+
+def _lapsed(job: Job, closed: Closed) -> Job:
+    """A job that waits for something else than when its gates were checked."""
+    return msgspec.structs.replace(
+        job,
+        status=closed.status if closed.status in states.ACTIVE else job.status,
+        wait_reason=closed.reason,
+        waited_on=tuple(dict.fromkeys((*job.waited_on, closed.kind))),
+    )
+
+
 def _own_gates(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> dict[int, Closed]:
     """A lock that is taken or a file that goes away closes the gate; the next claim records it."""
+    if not numbers:
+        return {}
     waiting = jobs.read(tx, numbers)
     facts = gather(scheduler, tx, waiting)
     return {

@@ -9,13 +9,14 @@ from headway.domain.answers import GateRow, GateState, Why
 from headway.domain.gates import GATES, Blocker, Closed, Gate, after, artifacts, locks
 from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Job
-from headway.scheduler.admit import late_threads, lock_queues, own_gates, postponed
+from headway.scheduler.admit import late_threads, lock_queues, own_gates
 from headway.scheduler.admit.gate_facts import Facts, gather
 from headway.scheduler.admit.lane_gates import LaneGates
 from headway.scheduler.explain import ancestors, deadlocks
 from headway.scheduler.explain.views import FURTHEST_PLACE, places_in_queue, views
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs
+from headway.storage import chains, jobs, lanes
+from headway.storage.admit import postponed
 from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
 
@@ -23,7 +24,7 @@ MOST_EXPLAINED = 50
 """For how many blocking jobs their own reason is looked up."""
 
 FARTHEST = 1000
-"""So many steps are gone from blocker to blocker, to where it began."""
+"""The most steps from blocker to blocker, to the first cause."""
 
 WAIT_FOR_JOBS = (Gate.AFTER, Gate.ARTIFACTS)
 BEFORE_ARTIFACTS = (Gate.TIME, Gate.AFTER)
@@ -53,7 +54,7 @@ def _closed(scheduler: Scheduler, tx: Transaction, record: JobRecord) -> Verdict
     if record.status is states.RUNNING:
         return {}
     facts = gather(scheduler, tx, [record], whole_lines=True)
-    lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
+    lane = lanes.read(tx, [record.lane_id])[record.lane_id]
     gates = LaneGates(scheduler, tx, with_users=True)
     found = _not_decided_yet(_own_gates(record, facts))
     if record.status is states.WAITING_ON_LOCKS:
@@ -165,8 +166,10 @@ def _status(tx: Transaction, record: JobRecord, closed: Verdicts) -> states.JobS
     if behind and postponed.among(tx, [record.number]):
         status = first.status if first else states.QUEUED
         return status if status in states.ACTIVE else record.status
+    if first is None or first.status not in states.ACTIVE or record.status not in states.WAITING:
+        return record.status
     ready = record.status is states.QUEUED and record.wait_kind is None
-    return first.status if first and ready and first.status in states.ACTIVE else record.status
+    return first.status if ready or first.status is not states.QUEUED else record.status
 
 
 def _rows(
@@ -231,15 +234,15 @@ def _closed_row(scheduler: Scheduler, tx: Transaction, gate: Gate, verdict: Clos
 def _with_their_reasons(
     scheduler: Scheduler, tx: Transaction, blockers: Sequence[Blocker]
 ) -> tuple[Blocker, ...]:
-    """Jobs that block are shown with where they stand and why they do not go on themselves."""
+    """Blocking jobs, shown with their status and their own wait reason."""
     ids = list(dict.fromkeys(one.id for one in blockers if one.kind == "job"))[:MOST_EXPLAINED]
     if not ids:
         return tuple(blockers)
     numbers = jobs.find_numbers(tx, ids)
     found = {record.number: record for record in jobs.read(tx, list(numbers.values()))}
-    chains = {job_id: abs(found[number].chain) for job_id, number in numbers.items()}
-    ends = jobs.chain_ends(tx, chains.values())
-    last = {job_id: ends[chain].number for job_id, chain in chains.items()}
+    named = {job_id: found[number].chain for job_id, number in numbers.items()}
+    ends = chains.ends(tx, named.values())
+    last = {job_id: ends[chain].number for job_id, chain in named.items()}
     standing = {one.number: one for one in views(scheduler, tx, sorted(set(last.values())))}
     return tuple(
         _explained(one, standing[last[one.id]]) if one.id in last else one for one in blockers
@@ -260,7 +263,7 @@ def _explained(one: Blocker, job: Job) -> Blocker:
 def _first_cause(
     scheduler: Scheduler, tx: Transaction, blockers: Sequence[Blocker]
 ) -> tuple[Blocker, ...]:
-    """The job to which the way leads from blocker to blocker, if it is none of these itself."""
+    """The last job of the path from blocker to blocker, if it is none of these itself."""
     here = None if any(one.kind == "circle" for one in blockers) else _first_job(tx, blockers)
     seen: set[int] = set()
     while here is not None and here.number not in seen and len(seen) < FARTHEST:
@@ -291,8 +294,8 @@ def _what_ended(tx: Transaction, record: JobRecord) -> JobRecord | None:
         if one.kind == "job" and one.status not in states.SUCCESS
     ]
     for number in jobs.find_numbers(tx, named[:1]).values():
-        chain = abs(jobs.read(tx, [number])[0].chain)
-        links = jobs.read(tx, jobs.numbers_of_chain(tx, chain))
+        chain = jobs.read(tx, [number])[0].chain
+        links = chains.links_with_history(tx, [chain])
         ended = [one for one in links if (one.finished_at or 0) <= (record.finished_at or 0)]
         failed = [one for one in ended if one.status in states.FAILURE]
         return failed[-1] if failed else None
@@ -304,8 +307,8 @@ def _first_job(tx: Transaction, blockers: Sequence[Blocker]) -> JobRecord | None
     named = [one.id for one in blockers if one.kind == "job" and one.status not in states.SUCCESS]
     numbers = jobs.find_numbers(tx, named[:1])
     for record in jobs.read(tx, list(numbers.values())):
-        chain = abs(record.chain)
-        return jobs.read(tx, [jobs.chain_ends(tx, [chain])[chain].number])[0]
+        chain = record.chain
+        return jobs.read(tx, [chains.ends(tx, [chain])[chain].number])[0]
     return None
 
 

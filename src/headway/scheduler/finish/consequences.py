@@ -7,22 +7,25 @@ or until so many jobs were looked at that the others are left to later transacti
 
 from collections.abc import Collection, Sequence
 
-from headway.domain import artifacts, events, states
+from headway.domain import events, states
 from headway.domain.gates import after
 from headway.domain.jobs import Policy
 from headway.domain.states import JobStatus
-from headway.scheduler.admit import lane_waits, lock_queues, postponed
+from headway.scheduler import alone
+from headway.scheduler.admit import claim_waits, lane_waits, postponed
 from headway.scheduler.admit.admit import Admission, admit
 from headway.scheduler.admit.insert import insert
 from headway.scheduler.admit.standing import Blocked
 from headway.scheduler.finish import group_consequences, outbox
-from headway.scheduler.finish.decide import Wave, chains_with_other_links, decide, names_of_jobs
+from headway.scheduler.finish.decide import Facts, Wave, chains_with_other_links, decide
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import holds, jobs, records
+from headway.storage import chains, dependencies, holds, jobs, locks, needs
+from headway.storage.admit import lock_lines, watches
 from headway.storage.engine.transaction import READY, Transaction
-from headway.storage.records import JobRecord
+from headway.storage.manage import markers, webhooks
+from headway.storage.manage.webhooks import Endpoint
 
 
 def settle(scheduler: Scheduler, tx: Transaction, ended: Sequence[Ended]) -> None:
@@ -82,13 +85,9 @@ def _consequences(
 
     What follows is decided first and then recorded, down to the members of groups.
     """
-    if tx.beside and any(_touches_others(one.record) for one in ended):
-        tx.alone()
-    tx.expect("needs_that_name_jobs", kinds=_NAMING_JOBS)
-    tx.expect("webhooks")
-    ready = [one.record for one in ended if one.record.is_ready]
-    waits = lane_waits.met_now(scheduler, tx, ready)
-    wave = decide(ended, now=tx.now, chance=scheduler.chance, waited_on=waits)
+    alone.to_end(tx, (one.record for one in ended))
+    facts, endpoints = _gather(scheduler, tx, ended)
+    wave = decide(ended, facts, now=tx.now, chance=scheduler.chance)
     _record_ends(tx, wave)
     new_jobs = [retry_job(scheduler, tx, record, moment) for record, moment in wave.retries]
     new_jobs += [one.successor for one in ended if one.successor is not None]
@@ -96,74 +95,63 @@ def _consequences(
     waiting |= group_consequences.hand_on_predecessors(tx, wave.final)
     waiting |= _meet(tx, wave.succeeded, states.SUCCEEDED) | _meet(tx, wave.failed, states.FAILED)
     waiting |= _record_markers(tx, wave)
-    _release_locks(tx, wave)
-    outbox.add(scheduler, tx, ended)
+    outbox.add(scheduler, tx, ended, endpoints)
     stopped = group_consequences.decide(scheduler, tx, wave.final)
     tx.wake(READY)
     return waiting, stopped
 
 
-def _touches_others(record: JobRecord) -> bool:
-    """Whether the end of a job concerns more than itself and the jobs that come after it."""
-    return bool(record.gated or record.group_id or record.says("produces"))
+def _gather(
+    scheduler: Scheduler, tx: Transaction, ended: Sequence[Ended]
+) -> tuple[Facts, Sequence[Endpoint]]:
+    """What must be known of the store to decide what follows, and who is told of it."""
+    waits = lane_waits.met_now(scheduler, tx, [one.record for one in ended if one.record.is_ready])
+    claimed = [one.record for one in ended if one.record.status in states.CLAIMS]
+    waits |= claim_waits.met(scheduler, tx, claimed)
+    awaited, kinds, endpoints = tx.ask(
+        dependencies.awaited([one.record.chain for one in ended]),
+        needs.KINDS_THAT_NAME_JOBS,
+        webhooks.ENDPOINTS,
+    )
+    facts = Facts(
+        waited_on=waits,
+        awaited=awaited,
+        kinds=frozenset(kinds),
+        links=_other_links(tx, ended) if kinds else {},
+    )
+    return facts, endpoints
+
+
+def _other_links(tx: Transaction, ended: Sequence[Ended]) -> dict[str, int]:
+    wanted = chains_with_other_links(ended)
+    return chains.numbers_with_history(tx, wanted) if wanted else {}
 
 
 def _record_ends(tx: Transaction, wave: Wave) -> None:
     jobs.end(tx, wave.ends)
     tx.note_all(events.FINISHED, wave.history)
-    if wave.unwatched:
-        tx.do("remove_watches", numbers=records.listed(wave.unwatched))
+    watches.remove(tx, wave.unwatched)
+    locks.free(tx, wave.unlocked)
+    lock_lines.leave(tx, wave.unlocked)
 
 
-def _meet(tx: Transaction, chains: Sequence[int], status: JobStatus) -> set[int]:
+def _meet(tx: Transaction, ended: Sequence[int], status: JobStatus) -> set[int]:
     """Dependents of chains that ended so whose last open dependency was met, or one broke."""
-    listed = records.listed(chains) if chains else ""
-    if not chains or not tx.rows("any_dependents", chains=listed):
+    if not ended:
         return set()
-    policies = records.listed(policy for policy in Policy if after.satisfies(status, policy))
-    if tx.beside:
-        holds.jobs(tx, [row["job_number"] for row in tx.rows("dependents", chains=listed)])
-    lowered = tx.rows("lower_open_deps", chains=listed, policies=policies)
-    tx.put("meet_dependencies", chains=listed, policies=policies)
-    broken = {row["job_number"] for row in tx.rows("dependents", chains=listed)}
-    return broken | {row["number"] for row in lowered if row["open_deps"] == 0}
+    holds.dependents(tx, ended)
+    return dependencies.meet(
+        tx, ended, [policy for policy in Policy if after.satisfies(status, policy)]
+    )
 
 
 def _record_markers(tx: Transaction, wave: Wave) -> set[int]:
     """Set and remove markers; return the jobs that wait for what these jobs made, or lost it."""
-    markers = wave.markers
-    tx.many(
-        "put_marker",
-        [
-            {"artifact": name, "job_number": number, "created_at": tx.now_ms}
-            for name, number in markers.marked
-        ],
-    )
-    gone = records.listed(markers.gone) if markers.gone else None
-    if gone:
-        tx.do("unmake_markers", artifacts=gone, makers=records.listed(markers.failed))
-    names = [*markers.made, *_names_of_jobs(tx, wave)]
-    rows = tx.rows("waiting_consumers", artifacts=records.listed(names)) if names else ()
+    marks = wave.markers
+    markers.make(tx, marks.marked)
+    waiting = needs.waiting_consumers(tx, wave.looked_for)
+    if not marks.gone:
+        return waiting
+    markers.unmake(tx, marks.gone, marks.failed)
     # A job that found a marker there and has not started finds it gone.
-    found_it = tx.rows("consumers", artifacts=gone) if gone else ()
-    return {row["job_number"] for row in (*rows, *found_it)}
-
-
-def _names_of_jobs(tx: Transaction, wave: Wave) -> Sequence[str]:
-    """The artifacts that the success of these jobs is, if a job needs such."""
-    kinds = {row["kind"] for row in tx.rows("needs_that_name_jobs", kinds=_NAMING_JOBS)}
-    if not kinds:
-        return ()
-    chains = chains_with_other_links(wave.final)
-    links = tx.rows("chain_links", chains=records.with_history(chains)) if chains else ()
-    return names_of_jobs(wave.final, kinds, {row["job_id"]: row["number"] for row in links})
-
-
-_NAMING_JOBS = records.listed(artifacts.NAMING_JOBS)
-
-
-def _release_locks(tx: Transaction, wave: Wave) -> None:
-    """Release locks, and leave the queues for them."""
-    if wave.unlocked:
-        tx.rows("free_locks", numbers=records.listed(wave.unlocked))
-        lock_queues.leave(tx, wave.unlocked)
+    return waiting | set(needs.consumers(tx, marks.gone))

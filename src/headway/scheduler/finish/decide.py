@@ -10,7 +10,6 @@ from headway.domain import artifacts, retries, states
 from headway.domain.jobs import RetryState
 from headway.domain.values.chance import Chance
 from headway.scheduler.finish.ends import Ended
-from headway.storage.engine import codec
 from headway.storage.jobs import End
 from headway.storage.records import JobRecord
 
@@ -32,12 +31,25 @@ class Markers(msgspec.Struct, frozen=True, kw_only=True):
     """Artifacts that jobs made or failed to make."""
 
     made: tuple[str, ...] = ()
-    """All that they should have made: jobs that wait for these look again."""
+    """All that they should have made."""
     marked: tuple[tuple[str, int], ...] = ()
     """Markers that are there from now on, and the jobs that made them."""
     gone: tuple[str, ...] = ()
     """Markers that are there no longer, if they were made by `failed`."""
     failed: tuple[int, ...] = ()
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the store says about jobs that ended."""
+
+    waited_on: Mapping[int, Sequence[str]] = msgspec.field(default_factory=dict)
+    """The kinds of gates that ready jobs met, by number."""
+    awaited: frozenset[int] = frozenset()
+    """Those of their chains for whose end a job waits."""
+    kinds: frozenset[str] = frozenset()
+    """The kinds of artifacts which name jobs and of which a job needs one."""
+    links: Mapping[str, int] = msgspec.field(default_factory=dict)
+    """The numbers of other links of their chains by id, if jobs need the success of jobs."""
 
 
 class Wave(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,19 +62,19 @@ class Wave(msgspec.Struct, frozen=True, kw_only=True):
     final: tuple[Ended, ...]
     """The ends with which a chain ends."""
     succeeded: tuple[int, ...]
-    """Chains that ended well: they meet or break dependencies, as these want."""
+    """Awaited chains that ended well: they meet or break dependencies, as these want."""
     failed: tuple[int, ...]
     unwatched: tuple[int, ...]
     """Jobs for which no file or branch is watched any more."""
     unlocked: tuple[int, ...]
     """Jobs that release their locks and leave the queues for them."""
     markers: Markers
+    looked_for: tuple[str, ...]
+    """Artifacts whose presence may have changed: jobs that wait for these look again."""
 
 
-def decide(
-    ended: Sequence[Ended], *, now: datetime, chance: Chance, waited_on: Mapping[int, Sequence[str]]
-) -> Wave:
-    """What follows from these ends; `waited_on` are kinds of gates that ready jobs met."""
+def decide(ended: Sequence[Ended], facts: Facts, *, now: datetime, chance: Chance) -> Wave:
+    """What follows from these ends."""
     for one in ended:
         states.check(one.record.number, one.record.status, one.status)
     decisions = {
@@ -78,19 +90,22 @@ def decide(
     going_on = {one.record.chain for one in retried}
     going_on |= {one.successor.chain for one in ended if one.successor is not None}
     final = tuple(one for one in ended if one.record.chain not in going_on)
+    awaited = [one for one in final if one.record.chain in facts.awaited]
     gated = [one.record for one in ended if one.record.gated]
+    markers = _markers([one for one in final if one.record.says("produces")])
     return Wave(
         ends=tuple(
-            (n := one.record.number, _end(one, decisions.get(n), waited_on)) for one in ended
+            (n := one.record.number, _end(one, decisions.get(n), facts.waited_on)) for one in ended
         ),
         history={one.record.number: _facts_of(one) for one in ended},
         retries=tuple(sorted(retried, key=lambda one: one.record.order)),
         final=final,
-        succeeded=tuple(one.record.chain for one in final if one.status in states.SUCCESS),
-        failed=tuple(one.record.chain for one in final if one.status not in states.SUCCESS),
+        succeeded=tuple(one.record.chain for one in awaited if one.status in states.SUCCESS),
+        failed=tuple(one.record.chain for one in awaited if one.status not in states.SUCCESS),
         unwatched=tuple(record.number for record in gated),
         unlocked=tuple(record.number for record in gated if record.terms.locks),
-        markers=_markers([one for one in final if one.record.says("produces")]),
+        markers=markers,
+        looked_for=(*markers.made, *names_of_jobs(final, facts)),
     )
 
 
@@ -118,8 +133,8 @@ def _end(
         reason.detail if reason else None,
         one.started_at,
         None if one.run_id == record.run_id else one.run_id,
-        codec.dump(kinds) if kinds != record.waited_on else None,
-        codec.dump(one.blockers[:MOST_BLOCKERS]) if one.blockers else None,
+        kinds if kinds != record.waited_on else None,
+        one.blockers[:MOST_BLOCKERS],
     )
 
 
@@ -167,22 +182,19 @@ def _markers(makers: Sequence[Ended]) -> Markers:
 NO_MARKERS = Markers()
 
 
-def chains_with_other_links(final: Sequence[Ended]) -> set[int]:
+def chains_with_other_links(ended: Sequence[Ended]) -> set[int]:
     """Chains some of whose links go by other names than the one that ended."""
-    records = (one.record for one in final)
+    records = (one.record for one in ended)
     return {one.chain for one in records if one.retry_of is not None or one.generation > 1}
 
 
-def names_of_jobs(
-    final: Sequence[Ended], kinds: set[str], links: Mapping[str, int]
-) -> tuple[str, ...]:
-    """The artifacts that the success of these jobs is, by any name of these kinds.
-
-    `links` are the other links of their chains, by id.
-    """
-    ids = {**{one.record.job_id: one.record.number for one in final}, **links}
+def names_of_jobs(final: Sequence[Ended], facts: Facts) -> tuple[str, ...]:
+    """The artifacts that the success of these jobs is, by any name of a link of their chains."""
+    if not facts.kinds:
+        return ()
+    ids = {**{one.record.job_id: one.record.number for one in final}, **facts.links}
     return tuple(
         name
         for job_id, number in ids.items()
-        for name in artifacts.names_of_job(job_id, number, kinds)
+        for name in artifacts.names_of_job(job_id, number, facts.kinds)
     )

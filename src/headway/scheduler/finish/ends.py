@@ -6,7 +6,7 @@ from headway.domain.gates import Blocker
 from headway.domain.jobs import WaitReason
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler.admit.insert import NewJob
+from headway.storage.new_jobs import NewJob
 from headway.storage.records import JobRecord
 
 
@@ -19,7 +19,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     gate: str | None = None
     """The kind of the gate that closed for ever, if one did."""
     blockers: tuple[Blocker, ...] = ()
-    """What ended a job that never started, as it stood then."""
+    """What ended a job that never started, as it was then."""
     run_id: str | None = None
     run_status: RunStatus | None = None
     error: str | None = None

@@ -9,11 +9,12 @@ from headway.domain import errors, secrets, states
 from headway.domain.leases import LeaseState
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler.admit import lane_waits
+from headway.protocol.work_values import Report, ReportAnswer
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
+from headway.scheduler.finish.release import release
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, payloads, runs
+from headway.storage import jobs, lanes, payloads, runs
 from headway.storage.engine import codec
 from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
@@ -22,29 +23,12 @@ from headway.storage.runs import Closing, RunReport
 LEASE_EXPIRED = "lease expired"
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker's word on how a run ended."""
-
-    lease_id: str
-    outcome: Outcome
-
-
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a report: the job's end, or the error that refused it."""
-
-    lease_id: str
-    status: JobStatus | None = None
-    error: errors.HeadwayError | None = None
-
-
 def finish(
     scheduler: Scheduler, tx: Transaction, worker_id: str, reports: Sequence[Report]
-) -> list[Answer]:
+) -> list[ReportAnswer]:
     """End a worker's runs. The lease is consumed first: without it nothing changes."""
     wanted = {report.lease_id: report for report in reports}
-    release = lane_waits.Release(scheduler, tx)
-    found = jobs.take_from_leases(tx, wanted, worker_id)
-    release.note()
+    found = release(scheduler, tx, wanted, worker_id)
     _observe(scheduler, tx, [record for record, _ in found])
     shown = _shown_errors(scheduler, tx, wanted, [record for record, _ in found])
     ended = [
@@ -55,7 +39,7 @@ def finish(
     close_runs(tx, [(one, wanted[str(one.run_id)].outcome) for one in ended], LeaseState.RELEASED)
     consequences.settle(scheduler, tx, ended)
     answers = {
-        str(one.run_id): Answer(lease_id=str(one.run_id), status=one.status) for one in ended
+        str(one.run_id): ReportAnswer(lease_id=str(one.run_id), status=one.status) for one in ended
     }
     late = [report for lease_id, report in wanted.items() if lease_id not in answers]
     answers.update(_late_answers(tx, worker_id, late))
@@ -82,7 +66,7 @@ def _shown_errors(
 def _observe(scheduler: Scheduler, tx: Transaction, ended: Sequence[JobRecord]) -> None:
     known = scheduler.seen.job_types
     if unknown := {one.lane_id for one in ended} - known.keys():
-        known.update((id_, lane.job_type) for id_, lane in jobs.lanes(tx, unknown).items())
+        known.update((id_, lane.job_type) for id_, lane in lanes.read(tx, unknown).items())
     spans: dict[str, list[float]] = {}
     for one in ended:
         ran_ms = tx.now_ms - (one.started_at or tx.now_ms)
@@ -152,7 +136,9 @@ def _ended(record: JobRecord, outcome: Outcome, progress: str | None, error: str
     )
 
 
-def _late_answers(tx: Transaction, worker_id: str, late: Sequence[Report]) -> Mapping[str, Answer]:
+def _late_answers(
+    tx: Transaction, worker_id: str, late: Sequence[Report]
+) -> Mapping[str, ReportAnswer]:
     """Reports without a live lease: the same one again is answered, any other is refused."""
     if not late:
         return {}
@@ -167,7 +153,7 @@ def _late_answers(tx: Transaction, worker_id: str, late: Sequence[Report]) -> Ma
 
 def _late_answer(
     report: Report, worker_id: str, run: RunReport | None, found: Mapping[int, JobRecord]
-) -> Answer:
+) -> ReportAnswer:
     error: errors.HeadwayError
     if run is None or run.lease_state is None:
         error = errors.NotFound("lease", report.lease_id)
@@ -176,10 +162,10 @@ def _late_answer(
     elif run.lease_state is LeaseState.RELEASED and (
         run.report_hash == report_hash(report.outcome)
     ):
-        return Answer(lease_id=report.lease_id, status=found[run.job_number].status)
+        return ReportAnswer(lease_id=report.lease_id, status=found[run.job_number].status)
     else:
         error = errors.LeaseEnded(report.lease_id, run.lease_state)
-    return Answer(lease_id=report.lease_id, error=error)
+    return ReportAnswer(lease_id=report.lease_id, error=error)
 
 
 def abandon(
@@ -189,9 +175,7 @@ def abandon(
     outcome: Outcome,
 ) -> list[Ended]:
     """End runs whose worker is gone or late. The lease is consumed here too: it happens once."""
-    release = lane_waits.Release(scheduler, tx)
-    found = jobs.take_from_leases(tx, lease_ids)
-    release.note()
+    found = release(scheduler, tx, lease_ids)
     ended = [_ended(record, outcome, progress, outcome.error) for record, progress in found]
     close_runs(tx, [(one, outcome) for one in ended], LeaseState.EXPIRED)
     consequences.settle(scheduler, tx, ended)

@@ -4,24 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from headway.domain import events, groups, states
+from headway.domain import events, states
 from headway.domain.gates import Blocker
-from headway.domain.groups import (
-    PREDECESSOR_FAILED,
-    GroupMode,
-    GroupStatus,
-    Member,
-    OnFailure,
-    Verdict,
-)
-from headway.domain.jobs import After, Policy, Terms, WaitReason
+from headway.domain.jobs import After, Policy, WaitReason
+from headway.domain.manage import groups
+from headway.domain.manage.groups import PREDECESSOR_FAILED, GroupMode, GroupStatus, Member, Verdict
 from headway.domain.runs import RunStatus
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records, runs
-from headway.storage.engine import codec
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage import chains, dependencies, jobs, runs
+from headway.storage.dependencies import Dependency
+from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import groups as stored_groups
+from headway.storage.manage.groups import GroupRecord, MemberPlace
 from headway.storage.records import JobRecord
 
 
@@ -29,7 +24,7 @@ def decide(scheduler: Scheduler, tx: Transaction, final: Sequence[Ended]) -> lis
     """Members that end because another failed for good; groups that are complete are marked so."""
     stopped: list[Ended] = []
     for group_id in dict.fromkeys(one.record.group_id for one in final if one.record.group_id):
-        group = tx.row("group_by_id", group_id=group_id)
+        group = stored_groups.read(tx, group_id)
         if group is None:
             continue
         failed = [one for one in final if one.record.group_id == group_id and _failed(one)]
@@ -57,17 +52,16 @@ def hand_on_predecessors(tx: Transaction, final: Sequence[Ended]) -> set[int]:
 
 
 def _hand_on(tx: Transaction, group_id: str, left: Sequence[JobRecord]) -> set[int]:
-    group = tx.row("group_by_id", group_id=group_id)
-    if group is None or group["mode"] != GroupMode.SEQUENTIAL:
+    group = stored_groups.read(tx, group_id)
+    if group is None or group.mode is not GroupMode.SEQUENTIAL:
         return set()
-    rows = tx.rows("group_members", group_id=group_id)
-    ids = {row["number"]: row["job_id"] for row in rows}
+    ids = {one.number: one.job_id for one in stored_groups.members(tx, group_id)}
     inherited = _waited_for(tx, left, ids)
     wanted: dict[int, dict[int, str]] = {}
-    for row in tx.rows("all_dependents", chains=records.listed(inherited)):
-        if row["policy"] == Policy.FINISHED and row["job_number"] in ids:
-            chains = {chain: ids[chain] for chain in inherited[row["chain"]]}
-            wanted.setdefault(row["job_number"], {}).update(chains)
+    for one in dependencies.all_dependents(tx, inherited):
+        if one.policy is Policy.FINISHED and one.number in ids:
+            before = {chain: ids[chain] for chain in inherited[one.chain]}
+            wanted.setdefault(one.number, {}).update(before)
     gone = {record.number for record in left}
     followers = [one for one in jobs.read(tx, wanted.keys() - gone) if one.status in states.WAITING]
     for follower in followers:
@@ -80,13 +74,13 @@ def _waited_for(
 ) -> dict[int, list[int]]:
     """For each of those who left, the members that it waited for and that are still there."""
     before: dict[int, list[int]] = {}
-    for row in tx.rows("dependencies_of", numbers=records.listed(one.number for one in left)):
-        if not row["met"] and row["policy"] == Policy.FINISHED and row["chain"] in members:
-            before.setdefault(row["job_number"], []).append(row["chain"])
+    for one in dependencies.of(tx, [record.number for record in left]):
+        if not one.met and one.policy is Policy.FINISHED and one.chain in members:
+            before.setdefault(one.number, []).append(one.chain)
     found: dict[int, list[int]] = {}
     for record in sorted(left, key=lambda one: one.group_place or 0):
-        chains = [found.get(chain, [chain]) for chain in before.get(record.number, ())]
-        found[record.chain] = list(dict.fromkeys(chain for some in chains for chain in some))
+        waited_for = [found.get(chain, [chain]) for chain in before.get(record.number, ())]
+        found[record.chain] = list(dict.fromkeys(chain for some in waited_for for chain in some))
     return found
 
 
@@ -98,24 +92,17 @@ def _wait_for(tx: Transaction, follower: JobRecord, members: Mapping[int, str]) 
         for number, job_id in members.items()
         if number not in known
     ]
-    edges = [
-        {"job_number": follower.number, "chain": one.number, "policy": one.policy.value, "met": 0}
-        for one in new
-    ]
-    tx.many("insert_dependency", edges)
-    terms = msgspec.structs.replace(follower.terms, after=(*new, *follower.terms.after))
-    open_deps = follower.open_deps + len(new)
-    stored_groups.move_members(tx, [_place(follower, terms, open_deps)])
-
-
-def _place(record: JobRecord, terms: Terms, open_deps: int) -> dict[str, object]:
-    return {
-        "number": record.number,
-        "group_place": record.group_place,
-        "position": record.position,
-        "terms": codec.dump_terms(terms),
-        "open_deps": open_deps,
-    }
+    dependencies.insert(
+        tx, [Dependency(follower.number, one.number, one.policy, met=False) for one in new]
+    )
+    place = MemberPlace(
+        number=follower.number,
+        group_place=follower.group_place,
+        position=follower.position,
+        terms=msgspec.structs.replace(follower.terms, after=(*new, *follower.terms.after)),
+        open_deps=follower.open_deps + len(new),
+    )
+    stored_groups.move_members(tx, [place])
 
 
 def _failed(one: Ended) -> bool:
@@ -123,12 +110,14 @@ def _failed(one: Ended) -> bool:
     return one.status in states.FAILURE and one.status is not states.CANCELLED
 
 
-def _stop_others(scheduler: Scheduler, tx: Transaction, group: Row, failed: Ended) -> list[Ended]:
+def _stop_others(
+    scheduler: Scheduler, tx: Transaction, group: GroupRecord, failed: Ended
+) -> list[Ended]:
     member = Member(job_id=failed.record.job_id, number=failed.record.number, status=failed.status)
-    verdict = scheduler.group_failure.on_member_failed(OnFailure(group["on_failure"]), member)
+    verdict = scheduler.group_failure.on_member_failed(group.on_failure, member)
     if verdict is Verdict.CONTINUE:
         return []
-    numbers = [row["number"] for row in tx.rows("group_members", group_id=group["group_id"])]
+    numbers = [one.number for one in stored_groups.members(tx, group.group_id)]
     stopped = others_that_end(
         verdict, failed, jobs.read(tx, numbers), tx.now_ms, lambda: scheduler.new_id(tx.now)
     )
@@ -174,12 +163,12 @@ def others_that_end(
     ]
 
 
-def _mark_ended(tx: Transaction, group: Row) -> None:
-    if tx.rows("active_member", group_id=group["group_id"]):
+def _mark_ended(tx: Transaction, group: GroupRecord) -> None:
+    if stored_groups.has_active_member(tx, group.group_id):
         return
-    rows = tx.rows("group_members", group_id=group["group_id"])
-    chains = jobs.chain_ends(tx, {row["chain"] for row in rows})
-    status = groups.status_of([end.status for end in chains.values()])
+    members = stored_groups.members(tx, group.group_id)
+    ends = chains.ends(tx, {one.chain for one in members})
+    status = groups.status_of([end.status for end in ends.values()])
     if status in (GroupStatus.COMPLETED, GroupStatus.PARTIAL, GroupStatus.CANCELLED):
-        tx.do("end_group", group_id=group["group_id"], ended_at=tx.now_ms)
-        tx.note(events.GROUP_ENDED, None, {"group_id": group["group_id"], "status": status})
+        stored_groups.end(tx, group.group_id)
+        tx.note(events.GROUP_ENDED, None, {"group_id": group.group_id, "status": status})

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from headway.domain import states, webhooks
+from headway.domain import states
+from headway.domain.manage import webhooks
+from headway.domain.manage.webhooks import Payload
 from headway.domain.values import moments
-from headway.domain.webhooks import Payload
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.engine.transaction import DELIVERIES, Transaction
@@ -25,9 +26,13 @@ class Message(NamedTuple):
     endpoint: Endpoint
 
 
-def add(scheduler: Scheduler, tx: Transaction, ended: Sequence[Ended]) -> None:
+def add(
+    scheduler: Scheduler,
+    tx: Transaction,
+    ended: Sequence[Ended],
+    endpoints: Sequence[Endpoint],
+) -> None:
     """One message for each end, event and endpoint that wants it."""
-    endpoints = stored_webhooks.endpoints(tx)
     if not endpoints and not any(one.record.says("webhook_url") for one in ended):
         return
     new_id = partial(scheduler.new_id, tx.now)

@@ -4,10 +4,10 @@ from datetime import datetime
 
 from headway.domain.jobs import Approval, Policy
 from headway.domain.values import moments
-from headway.scheduler.admit.insert import NewJob
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, records
+from headway.storage import dependencies, jobs
 from headway.storage.engine.transaction import Transaction
+from headway.storage.new_jobs import NewJob
 from headway.storage.records import JobRecord
 
 
@@ -52,5 +52,5 @@ def retry_job(
 def _met(tx: Transaction, failed: JobRecord) -> frozenset[tuple[int, Policy]]:
     if not failed.terms.after:
         return frozenset()
-    rows = tx.rows("dependencies_of", numbers=records.listed([failed.number]))
-    return frozenset((row["chain"], Policy(row["policy"])) for row in rows if row["met"])
+    before = dependencies.of(tx, [failed.number])
+    return frozenset((one.chain, one.policy) for one in before if one.met)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from headway.domain import events, states
 from headway.domain.runs import Outcome, RunStatus
+from headway.scheduler.admit import claim_waits
 from headway.scheduler.finish import consequences, finish
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import claims, jobs, leases
@@ -44,6 +45,7 @@ def give_back(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> 
     states.check_all(((one.number, one.status) for one in claimed), states.QUEUED)
     for record in claimed:
         tx.note(events.CLAIM_EXPIRED, record.number, {"worker_id": record.worker_id})
+    claim_waits.keep(scheduler, tx, [record.number for record in claimed])
     claims.give_back(tx, [record.number for record in claimed])
     consequences.admit_or_end(scheduler, tx, [record.number for record in claimed])
     tx.wake(READY)

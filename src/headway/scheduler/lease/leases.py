@@ -6,18 +6,19 @@ from headway.domain import errors, events, leases, states
 from headway.domain.gates import Closed, pause
 from headway.domain.gates import limits as limits_gate
 from headway.domain.leases import Lease
-from headway.domain.limits import Room
+from headway.domain.manage.limits import Room
 from headway.domain.values import moments
 from headway.domain.workers import Abilities
-from headway.protocol.work_shapes import BeatAnswer, Denied, Granted, HeartbeatItem
-from headway.scheduler.admit import lane_waits, own_gates, starvation
+from headway.protocol.work_shapes import HeartbeatItem
+from headway.protocol.work_values import BeatAnswer, Denied, Granted
+from headway.scheduler.admit import lane_waits, lock_queues, lock_waits, own_gates, starvation
 from headway.scheduler.admit.gate_facts import gather
 from headway.scheduler.claim import start
 from headway.scheduler.claim.pick import Candidate, ClaimRequest
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import claims, job_changes, jobs
+from headway.storage import claims, job_changes, jobs, lanes
 from headway.storage import leases as kept
 from headway.storage.engine import codec
 from headway.storage.engine.transaction import Transaction
@@ -46,12 +47,15 @@ def request(
         return _end(scheduler, tx, record, closed)
     denied = _reason_to_deny(scheduler, tx, record, closed)
     if denied is None:
-        lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
+        lane = lanes.read(tx, [record.lane_id])[record.lane_id]
         candidate = Candidate(job=record, lane=lane)
         wanted = ClaimRequest(worker_id=worker_id, abilities=Abilities(), ttl_s=ttl_s)
         rates = limits.rates(tx)
+        behind = lock_waits.behind(scheduler, tx, [record])
         with lane_waits.kept(scheduler, tx):
             (started,) = start.start(scheduler, tx, wanted, [candidate], rates)
+        if freed := lock_queues.keys_of([record]):
+            consequences.admit_or_end(scheduler, tx, behind, freed=freed)
         assert started.lease is not None
         return Granted(lease=started.lease)
     kind, reason, fullness = denied
@@ -108,7 +112,7 @@ def _reason_to_deny(
     """Which gate is closed for a claimed job, with how full the fullest limit is."""
     if closed is not None:
         return closed.kind, closed.detail, 1.0
-    lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
+    lane = lanes.read(tx, [record.lane_id])[record.lane_id]
     rooms = starvation.Rooms(scheduler, tx).seen_by(record.number)
     uses = scheduler.concurrency.uses(lane)
     if closed := limits_gate.check(uses, rooms):
@@ -166,9 +170,9 @@ def _keep_claim(
         denials=denials,
         limited_since=_limited_since(tx, record, kind),
     )
-    claims.keep(tx, claim)
+    claims.keep(tx, [claim])
     if kind is not None and kind not in record.waited_on:
-        job_changes.note_waited_on(tx, record.number, (*record.waited_on, kind))
+        job_changes.note_waited_on(tx, {record.number: (*record.waited_on, kind)})
     tx.due_at(expires)
 
 

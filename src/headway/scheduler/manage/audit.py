@@ -1,6 +1,6 @@
 """Notes for the audit log, written in the transaction of what they are about."""
 
-from headway.domain.tokens import Principal
+from headway.domain.manage.tokens import Principal
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import audit

@@ -1,16 +1,15 @@
 """Groups: made with their members, cancelled and reordered as a whole."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from headway.domain import errors, events, graph, states
-from headway.domain.groups import Group, GroupMode
 from headway.domain.jobs import After, Policy, Terms, WaitReason
+from headway.domain.manage.groups import Group, GroupMode
+from headway.domain.manage.tokens import Role
 from headway.domain.requests import job_requests
 from headway.domain.requests.group_requests import GroupRequest
-from headway.domain.tokens import Role
 from headway.scheduler import command_permission
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.change import cancel as cancelling
@@ -19,10 +18,10 @@ from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 from headway.scheduler.submit.plan import Origin
-from headway.storage import dependencies, jobs
-from headway.storage.engine import codec
+from headway.storage import chains, dependencies, jobs
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import groups
+from headway.storage.manage.groups import MemberPlace
 from headway.storage.records import JobRecord
 
 MOST_MEMBERS = 10_000
@@ -56,7 +55,7 @@ def cancel(
     """Cancel every member that has not ended: at once while it waits, by request while it runs."""
     job_requests.check_reason(reason)
     group_id = groups.find(tx, group_id).group_id
-    members = jobs.read(tx, groups.job_numbers(tx, group_id))
+    members = jobs.read(tx, [one.number for one in groups.members(tx, group_id)])
     active = [record for record in members if record.status in states.ACTIVE]
     if not active:
         raise errors.Conflict(f"group {group_id} is not active")
@@ -84,7 +83,7 @@ def reorder(
     """Put the members that have not started into this order, on the places that they have now."""
     group = groups.find(tx, group_id)
     group_id, mode = group.group_id, group.mode
-    every = jobs.read(tx, groups.job_numbers(tx, group_id))
+    every = jobs.read(tx, [one.number for one in groups.members(tx, group_id)])
     begun = {record.chain for record in every if record.status not in states.WAITING}
     members = [record for record in every if record.retry_of is None]
     members.sort(key=lambda record: (record.group_place or 0, record.number))
@@ -130,7 +129,7 @@ def _rewire(
     tx: Transaction, old: Sequence[JobRecord], new: Sequence[JobRecord], moving: set[int]
 ) -> dict[int, tuple[Terms, int]]:
     """Let each moving member come after its new neighbour; return terms and open dependencies."""
-    ends = jobs.chain_ends(tx, {one.number for one in new})
+    ends = chains.ends(tx, {one.number for one in new})
     over = {one.number for one in new if ends[one.number].status in states.TERMINAL}
     before_old, before_new = _predecessors(old, over), _predecessors(new, over)
     changed = {
@@ -196,16 +195,9 @@ def _move(
     positions: dict[int, list[int]] = {}
     for record in sorted(waiting, key=lambda one: one.position):
         positions.setdefault(record.priority, []).append(record.position)
-    rows: list[dict[str, Any]] = []
+    places: list[MemberPlace] = []
     for place, record in zip([one.group_place for one in waiting], wanted, strict=True):
         terms, open_deps = moved[record.number]
-        rows.append(
-            {
-                "number": record.number,
-                "group_place": place,
-                "position": positions[record.priority].pop(0),
-                "terms": codec.dump_terms(terms),
-                "open_deps": open_deps,
-            }
-        )
-    groups.move_members(tx, rows)
+        position = positions[record.priority].pop(0)
+        places.append(MemberPlace(record.number, place, position, terms, open_deps))
+    groups.move_members(tx, places)

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from headway.domain import errors, limits
+from headway.domain import errors
 from headway.domain.answers import LimitView, LockHolder, LockView
+from headway.domain.manage import limits
 from headway.domain.requests import job_requests
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.scheduler import Scheduler

@@ -2,6 +2,7 @@
 
 from headway.domain import artifacts, errors
 from headway.domain.answers import MarkerView
+from headway.scheduler.admit import claim_waits
 from headway.scheduler.finish import consequences, decide
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import needs
@@ -12,6 +13,7 @@ from headway.storage.manage import markers
 def put(scheduler: Scheduler, tx: Transaction, type_: str, key: str) -> MarkerView:
     """The artifact is there: jobs that wait for it may go on."""
     name = _name(scheduler, type_, key)
+    claim_waits.note(scheduler, tx)
     markers.put(tx, name)
     _tell_consumers(scheduler, tx, name)
     return view(scheduler, tx, type_, key)
@@ -20,6 +22,7 @@ def put(scheduler: Scheduler, tx: Transaction, type_: str, key: str) -> MarkerVi
 def remove(scheduler: Scheduler, tx: Transaction, type_: str, key: str) -> MarkerView:
     """The artifact is gone: jobs that need it and have not started wait for it again."""
     found = view(scheduler, tx, type_, key)
+    claim_waits.note(scheduler, tx)
     markers.remove(tx, found.artifact)
     _tell_consumers(scheduler, tx, found.artifact)
     return found

@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from headway.domain import cron, errors
-from headway.domain.cron import Fire, Timetable
+from headway.domain import errors
+from headway.domain.manage import cron
+from headway.domain.manage.cron import Fire, Timetable
+from headway.domain.manage.schedules import Schedule
+from headway.domain.manage.templates import Template, TemplateStatus
+from headway.domain.manage.tokens import Role
 from headway.domain.requests import job_requests
 from headway.domain.requests.schedule_requests import SchedulePatch, ScheduleRequest
-from headway.domain.schedules import Schedule
-from headway.domain.templates import Template, TemplateStatus
-from headway.domain.tokens import Role
 from headway.domain.values import durations, priorities
 from headway.scheduler import command_permission
 from headway.scheduler.scheduler import Scheduler

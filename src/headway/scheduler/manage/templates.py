@@ -8,9 +8,9 @@ import msgspec
 from msgspec import UNSET
 
 from headway.domain import errors
+from headway.domain.manage.templates import Template, TemplateStatus
 from headway.domain.requests import job_requests
 from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
-from headway.domain.templates import Template, TemplateStatus
 from headway.domain.values import plain_json, priorities
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import params
@@ -97,7 +97,7 @@ def _check(scheduler: Scheduler, tx: Transaction, template: Template) -> None:
     # A template may leave params out, so no handler looks at them before a job is made.
     without_handlers = dataclasses.replace(scheduler, handlers={})
     params.encode(without_handlers, template.job_type, template.params)
-    # Something called like another template's id could never be told from it.
+    # A name that is another template's id would be ambiguous.
     other = templates.find(tx, template.name)
     if other is not None and other.template_id != template.template_id:
         raise errors.NameTaken("template", template.name)

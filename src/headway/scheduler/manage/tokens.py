@@ -6,8 +6,8 @@ from datetime import timedelta
 import msgspec
 
 from headway.domain import errors
+from headway.domain.manage.tokens import PREFIX, RANDOM_BYTES, Principal, Role, Token, digest
 from headway.domain.requests import job_requests
-from headway.domain.tokens import PREFIX, RANDOM_BYTES, Principal, Role, Token, digest
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import tokens

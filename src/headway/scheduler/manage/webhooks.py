@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headway.domain import errors, webhooks
+from headway.domain import errors
+from headway.domain.manage import webhooks
+from headway.domain.manage.webhooks import Delivery, DeliveryStatus, Webhook
 from headway.domain.requests import job_requests
-from headway.domain.webhooks import Delivery, DeliveryStatus, Webhook
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.engine.transaction import DELIVERIES, Transaction
 from headway.storage.manage import webhooks as kept
@@ -121,7 +122,7 @@ def choose(
     """Which messages may go now: the first share, then at most so many to other origins.
 
     `room` says how many more an origin takes; those in `full_origins` take none and are not even
-    looked at, so that a dead endpoint's many messages never stand before another's few.
+    looked at, so that a dead endpoint's many messages never delay another's few.
     """
     first = first or Share((), 0)
     picks = _Picks(min(count, first.most), room)

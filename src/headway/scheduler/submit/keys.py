@@ -1,12 +1,11 @@
 """Requests that were made before: their keys find the jobs that they made."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
-
-import msgspec
 
 from headway.domain import errors
 from headway.domain.requests.job_requests import JobRequest
+from headway.domain.requests.request_hash import request_hash
+from headway.scheduler import alone
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.references import Submitted
 from headway.storage import jobs
@@ -18,12 +17,10 @@ def find(tx: Transaction, wanted: Sequence[JobRequest], turns: Turns) -> dict[in
     if not any(one.idempotency_key or one.unique_key for one in wanted):
         return {}
     _refuse_twins(wanted, turns)
-    if not tx.repeats:
-        tx.alone()
+    alone.to_look_up_keys(tx)
     keys = [one.idempotency_key for one in wanted if one.idempotency_key is not None]
-    made = jobs.by_idempotency_key(tx, keys)
     unique = [one.unique_key for one in wanted if one.unique_key is not None]
-    active = jobs.active_by_unique_key(tx, unique)
+    made, active = tx.ask(jobs.by_idempotency_key(keys), jobs.active_by_unique_key(unique))
     old: dict[int, tuple[int, bool]] = {}
     for place, request in turns.each(enumerate(enumerate(wanted))):
         key = request.idempotency_key
@@ -55,17 +52,9 @@ def _submitted(tx: Transaction, old: Mapping[int, tuple[int, bool]]) -> dict[int
         place: Submitted(
             number=number,
             job_id=records[number].job_id,
-            chain=abs(records[number].chain),
+            chain=records[number].chain,
             created=False,
             deduplicated=deduplicated,
         )
         for place, (number, deduplicated) in old.items()
     }
-
-
-def request_hash(request: JobRequest) -> str:
-    """Tells whether two requests with the same key ask for the same."""
-    asked = {name: getattr(request, name) for name in JobRequest.__struct_fields__}
-    asked["idempotency_key"] = None
-    del asked["parent_id"]  # a retry of the parent, which is another job, asks for the same
-    return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()

@@ -1,25 +1,28 @@
 """The templates that a submit names."""
 
+from collections.abc import Iterable, Mapping
+
 from headway.domain import errors
-from headway.domain.templates import Template, TemplateStatus
-from headway.storage.engine.transaction import Transaction
+from headway.domain.manage.templates import Template, TemplateStatus
+from headway.domain.requests.job_requests import JobRequest
+from headway.storage.engine.question import Question
 from headway.storage.manage import templates
 
 
-class Templates:
-    """The templates of a submit, looked up once each."""
+def named(wanted: Iterable[JobRequest]) -> Question[dict[str, Template]]:
+    """The templates that these requests name, by the names that they use."""
+    return templates.named({one.template for one in wanted if one.template is not None})
 
-    def __init__(self, tx: Transaction) -> None:
-        self._tx = tx
-        self._known: dict[str, Template | None] = {}
+
+class Templates:
+    """The templates of a submit."""
+
+    def __init__(self, found: Mapping[str, Template]) -> None:
+        self._found = found
 
     def look_up(self, name: str | None) -> Template | None:
         """The template, if one is named and there is such a one."""
-        if name is None:
-            return None
-        if name not in self._known:
-            self._known[name] = templates.find(self._tx, name)
-        return self._known[name]
+        return None if name is None else self._found.get(name)
 
     def find(self, name: str | None) -> Template | None:
         """The template, if one is named; it must be in use."""

@@ -1,47 +1,35 @@
 """Jobs from before a submit that it names, looked up together."""
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable
 
-from headway.storage import records
-from headway.storage.engine.transaction import Transaction
+from headway.storage import chains
+from headway.storage.chains import Link
+from headway.storage.engine.question import Question
 
 LONGEST_NUMBER = 18
 """Digits of the largest number that every database takes."""
 
 
-class Earlier(NamedTuple):
-    """A job, and the first job of its chain, which stands for it."""
-
-    job_id: str
-    chain: int
+def named(names: Iterable[str]) -> Question[list[Link]]:
+    """The jobs of these names, with their chains."""
+    keys = {_key(name) for name in names}
+    return chains.of_jobs(
+        [key for key in keys if isinstance(key, int)],
+        [key for key in keys if isinstance(key, str)],
+    )
 
 
 class EarlierJobs:
     """Jobs by the names that a submit uses for them: a number or an id."""
 
-    def __init__(self, found: Mapping[str | int, Earlier]) -> None:
-        self._found = found
+    def __init__(self, found: Iterable[Link] = ()) -> None:
+        self._found: dict[str | int, Link] = {}
+        for one in found:
+            self._found[one.number] = self._found[one.job_id] = one
 
-    def find(self, name: str) -> Earlier | None:
+    def find(self, name: str) -> Link | None:
         """The job with this name, if there is one."""
         return self._found.get(_key(name))
-
-
-def look_up(tx: Transaction, names: Iterable[str]) -> EarlierJobs:
-    """Read all jobs of these names with one query."""
-    keys = {_key(name) for name in names}
-    if not keys:
-        return EarlierJobs({})
-    rows = tx.rows(
-        "chains_of_jobs",
-        numbers=records.listed({key for key in keys if isinstance(key, int)}),
-        job_ids=records.listed({key for key in keys if isinstance(key, str)}),
-    )
-    found: dict[str | int, Earlier] = {}
-    for row in rows:
-        found[row["number"]] = found[row["job_id"]] = Earlier(row["job_id"], abs(row["chain"]))
-    return EarlierJobs(found)
 
 
 def _key(name: str) -> str | int:

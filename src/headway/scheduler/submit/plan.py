@@ -9,19 +9,20 @@ import msgspec
 
 from headway.domain import errors
 from headway.domain.jobs import POSITION_GAP, After, JobTerms, Lane, Terms
+from headway.domain.manage.templates import Template
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import JobRequest
-from headway.domain.templates import Template
+from headway.domain.requests.request_hash import request_hash
 from headway.domain.values import moments
 from headway.scheduler import command_permission
-from headway.scheduler.admit.insert import NewJob
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.submit import artifact_names, keys, params, references
+from headway.scheduler.submit import artifact_names, params, references
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.named_jobs import EarlierJobs
 from headway.scheduler.submit.references import Plan
 from headway.storage.engine import codec
 from headway.storage.jobs import Allocation
+from headway.storage.new_jobs import NewJob
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +123,7 @@ class _Planner:
             group_place=step if origin.group_id else None,
             unique_key=request.unique_key,
             idempotency_key=request.idempotency_key,
-            request_hash=keys.request_hash(plan.asked) if request.idempotency_key else None,
+            request_hash=request_hash(plan.asked) if request.idempotency_key else None,
             dedup_key=request.dedup_key,
         )
 

@@ -6,14 +6,13 @@ import msgspec
 
 from headway.domain import errors, graph
 from headway.domain.jobs import After, Policy
+from headway.domain.manage.templates import Template
 from headway.domain.requests import job_requests
-from headway.domain.requests.job_requests import AfterRequest, BatchJobRequest, JobRequest
-from headway.domain.templates import Template
-from headway.scheduler.admit.insert import NewJob
+from headway.domain.requests.after_requests import REF, targets
+from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.named_jobs import EarlierJobs
-
-REF = "ref:"
+from headway.storage.new_jobs import NewJob
 
 
 class Submitted(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -58,8 +57,8 @@ def read(
     turns: Turns,
 ) -> Named:
     """What these jobs come after, by the names in their requests."""
-    targets = {plan.number: _targets(plan.request) for plan in turns.each(plans.items())}
-    return Named(targets, _refs(wanted, plans, found, turns))
+    named = {plan.number: targets(plan.request) for plan in turns.each(plans.items())}
+    return Named(named, _refs(wanted, plans, found, turns))
 
 
 def resolve(
@@ -107,30 +106,12 @@ def _refs(
     return refs
 
 
-def _targets(request: JobRequest) -> list[tuple[str, Policy]]:
-    targets = []
-    for one in request.after:
-        job, policy = (
-            (one.job, one.policy) if isinstance(one, AfterRequest) else (one, Policy.SUCCESS)
-        )
-        text = str(job).strip()
-        if not text:
-            raise errors.InvalidRequest("after", "an id is empty")
-        targets.append((text, policy))
-    return targets
-
-
-def names_earlier_jobs(request: JobRequest) -> bool:
-    """Whether the job comes after one that was there before its batch."""
-    return any(not target.startswith(REF) for target, _ in _targets(request))
-
-
 def _earlier(
     earlier_jobs: EarlierJobs,
     refs: Mapping[str, tuple[str, int]],
     targets: Iterable[Sequence[tuple[str, Policy]]],
 ) -> dict[str, tuple[str, int]]:
-    """Jobs from before this submit that it names, by the name used; their chain stands for them."""
+    """Jobs from before this submit that it names, by the name used, each with its chain."""
     found: dict[str, tuple[str, int]] = {}
     for name in (target for some in targets for target, _ in some):
         if name in refs or name in found:

@@ -1,4 +1,4 @@
-"""The way in: requests become jobs, all of them or none."""
+"""Submit: requests become jobs in one transaction, all of them or none."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
@@ -6,26 +6,30 @@ from concurrent.futures import Future
 import msgspec
 
 from headway.domain import errors
-from headway.domain.audit import ranges
 from headway.domain.jobs import Job
+from headway.domain.manage.audit import ranges
+from headway.domain.manage.tokens import Principal
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import JobRequest
-from headway.domain.tokens import Principal
 from headway.domain.values.plain_json import Checked
-from headway.scheduler.admit.insert import Inserted, NewJob, insert
+from headway.scheduler import alone
+from headway.scheduler.admit.insert import Inserted, insert
 from headway.scheduler.explain import views
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.submit import keys, named_jobs, params, plan, references, submit_alone
+from headway.scheduler.submit import keys, known_templates, named_jobs, params, plan, references
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.known_templates import Templates
+from headway.scheduler.submit.named_jobs import EarlierJobs
 from headway.scheduler.submit.plan import Facts, Origin
 from headway.scheduler.submit.references import Named, Plan, Submitted
-from headway.storage import jobs
-from headway.storage.engine import codec
-from headway.storage.engine.transaction import Manner, Transaction
-from headway.storage.jobs import Allocation, LaneIds
-from headway.storage.manage import audit
+from headway.storage import job_views, jobs
+from headway.storage.engine import codec, question
+from headway.storage.engine.transaction import Transaction
+from headway.storage.jobs import Allocation
+from headway.storage.lanes import LaneIds
+from headway.storage.manage import audit, limits, templates
+from headway.storage.new_jobs import NewJob
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +59,7 @@ def submit_later(submission: Submission) -> "Future[Receipt]":
     ready = msgspec.structs.replace(
         submission, request=prepared(submission.scheduler, [submission.request])[0]
     )
-    return submission.scheduler.store.write_together(submit_each, ready, Manner.BESIDE)
+    return submission.scheduler.store.write_together(submit_each, ready)
 
 
 def prepared(scheduler: Scheduler, wanted: Sequence[JobRequest]) -> list[JobRequest]:
@@ -107,7 +111,7 @@ def _note_submits(
 
 def _receipt(tx: Transaction, one: Submitted, job: Job, request: JobRequest) -> Receipt:
     if one.deduplicated:
-        template = Templates(tx).look_up(request.template)
+        template = templates.find(tx, request.template) if request.template else None
         wanted = {**(template.params if template else {}), **request.params}
         differ = msgspec.json.decode(codec.dump(wanted)) != job.params
         job = msgspec.structs.replace(job, deduplicated=True, params_differ=differ)
@@ -124,15 +128,15 @@ class NewViews:
     def note(self, new_jobs: Sequence[NewJob], inserted: Inserted, lane_ids: LaneIds) -> None:
         """These jobs are written as they are, but for those whose gates are still looked at."""
         changing = set(inserted.to_admit)
-        for job, row in zip(new_jobs, inserted.rows, strict=True):
+        for job in new_jobs:
             if job.number not in changing and not job.terms.after:
                 lane = lane_ids.lane(job.lane_id)
-                self._views[job.number] = jobs.view_of_new(row, lane, job.params or "{}")
+                self._views[job.number] = inserted.written.view(job, lane)
 
     def of(self, numbers: Sequence[int]) -> dict[int, Job]:
         """Some jobs by number; those that are not new are read."""
         others = [number for number in numbers if number not in self._views]
-        return self._views | {job.number: job for job in jobs.views(self._tx, others)}
+        return self._views | {job.number: job for job in job_views.read(self._tx, others)}
 
 
 def submit_all(
@@ -155,7 +159,8 @@ def _submit_all(
     shown: "NewViews | None",
     turns: Turns,
 ) -> list[Submitted]:
-    known, lane_ids = Templates(tx), jobs.LaneIds(tx)
+    known = Templates(*tx.ask(known_templates.named(wanted)))
+    lane_ids = LaneIds(tx)
     if scheduler.defaults:
         wanted = [_with_defaults(scheduler, known, request) for request in wanted]
     for place, request in turns.each(enumerate(enumerate(wanted))):
@@ -164,9 +169,9 @@ def _submit_all(
         _check_repository(scheduler, request)
     found = keys.find(tx, wanted, turns)
     fresh = [place for place in range(len(wanted)) if place not in found]
-    if tx.beside:
-        new = turns.each((place, wanted[place]) for place in fresh)
-        submit_alone.look(tx, new, known, lane_ids, finds_some=bool(found))
+    new = turns.each((place, wanted[place]) for place in fresh)
+    asked = ((request, known.find(request.template)) for request in new)
+    alone.to_submit(tx, asked, lane_ids, finds_some=bool(found))
     allocation = jobs.allocate(tx, jobs=len(fresh), positions=len(fresh), payloads=len(fresh))
     plans = _plans(scheduler, tx, wanted, fresh, allocation, known, turns)
     all_plans = plans | _unneeded(wanted, found, known, turns)
@@ -193,14 +198,17 @@ def _gather(
     named: Named,
     plans: Collection[Plan],
 ) -> Facts:
-    """What the plan of a submit must know of the store, in one query each."""
+    """What the plan of a submit must know of the store, in one round trip."""
     names = (*named.earlier(), *plan.jobs_named(scheduler, plans))
-    limits = tx.rows("limits") if plan.name_limits(plans) else ()
+    earlier, defined = tx.ask(
+        named_jobs.named(names),
+        limits.DEFINED if plan.name_limits(plans) else question.known([]),
+    )
     return Facts(
         now=tx.now,
         allocation=allocation,
-        earlier=named_jobs.look_up(tx, names),
-        limits=frozenset(row["name"] for row in limits),
+        earlier=EarlierJobs(earlier),
+        limits=frozenset(one.name for one in defined),
     )
 
 

@@ -15,17 +15,18 @@ from typing import NamedTuple
 import msgspec
 
 from headway.clock import passed_s
-from headway.domain.reservations import EXPIRES_AFTER_S
-from headway.domain.webhooks import RETRY_DELAYS_S
+from headway.domain.manage.reservations import EXPIRES_AFTER_S
+from headway.domain.manage.webhooks import RETRY_DELAYS_S
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import trigger
-from headway.storage import claims, due, facts, leases
+from headway.storage import claims, leases
 from headway.storage import events as kept_events
 from headway.storage.engine import codec
 from headway.storage.engine.store import Clock
 from headway.storage.engine.transaction import DELIVERIES, DUE, READY, Transaction
 from headway.storage.manage import limits, reservations, webhooks
+from headway.storage.upkeep import due, facts
 
 BATCH = 1000
 
@@ -87,15 +88,21 @@ class ClockWatch:
         self._passed = passed
         self._last = self._look()
 
-    def step(self) -> Step | None:
-        """By how much the clock was set since the last look, if it was."""
+    def step(self, pending: Step | None = None) -> Step | None:
+        """By how much the clock was set since the last look, if it was.
+
+        A pending step was found by an earlier look and is not put right yet: it counts in.
+        """
         before, self._last = self._last, self._look()
         moved_s = self._last.moment - before.moment
         by_s = moved_s - (self._last.ran - before.ran)
         within_s = self._last.passed - before.passed
-        if abs(by_s) < SMALLEST_S:
-            return None
-        return Step(by_s=by_s, set_by_s=_noticeable(moved_s - within_s), within_s=within_s)
+        if abs(by_s) >= SMALLEST_S:
+            found = Step(by_s=by_s, set_by_s=_noticeable(moved_s - within_s), within_s=within_s)
+            return both(pending, found)
+        if pending is not None:
+            return msgspec.structs.replace(pending, within_s=pending.within_s + within_s)
+        return None
 
     def trusts(self, moment: datetime) -> bool:
         """Whether this is the time by the clock as it was at the last look."""
@@ -112,13 +119,11 @@ def _noticeable(seconds: float) -> float:
 
 def step_while_away(scheduler: Scheduler) -> Step | None:
     """By how much the clock was set back while nothing ran, as far as the history tells."""
-    last = scheduler.store.read(_last_known_time)
-    ahead_s = 0.0 if last is None else last / 1000 - scheduler.clock.now().timestamp()
-    return Step(by_s=-ahead_s, set_by_s=-ahead_s) if ahead_s >= SMALLEST_S else None
+    return scheduler.store.read(_step_in_history)
 
 
-def _last_known_time(tx: Transaction) -> int | None:
-    """The latest time of the events since the clock was last set, and not before that was noticed.
+def _step_in_history(tx: Transaction) -> Step | None:
+    """The latest time of the events since the clock was last set lies ahead: it was set back.
 
     Not the time of the last event: it may have come after a step that nothing has noticed yet.
     """
@@ -126,48 +131,54 @@ def _last_known_time(tx: Transaction) -> int | None:
         return None
     seen = _last_step(tx)
     latest = kept_events.latest_moment(tx, seen.seq, MOST_EVENTS)
-    return seen.at if latest is None else max(seen.at, latest)
+    ahead_s = (max(seen.at, latest or 0) - tx.now_ms) / 1000
+    if ahead_s < SMALLEST_S:
+        return None
+    since = kept_events.first_moment_since(tx, seen.seq, MOST_EVENTS)
+    # What happened first by the new time must lie within, also if the repair has to wait a little.
+    within_s = 0.0 if since is None else (tx.now_ms - since) / 1000 + SMALLEST_S
+    return Step(by_s=-ahead_s, set_by_s=-ahead_s, within_s=within_s)
 
 
-def mend(scheduler: Scheduler, step: Step) -> None:
-    """Put right what a step of the clock would spoil."""
-    direction = "forward" if step.by_s > 0 else "back"
+def move(scheduler: Scheduler, step: Step) -> None:
+    """Give fresh terms, and move once what goes with the clock. `tell` is to follow."""
     log.warning(
         "the clock was set %s by %.0f s; leases are renewed, delays last as long as before, and"
         " schedules are recomputed",
-        direction,
+        "forward" if step.by_s > 0 else "back",
         abs(step.by_s),
     )
-    set_by = scheduler.store.write(partial(_renew, scheduler, step))
+    scheduler.store.write(partial(_move, scheduler, step))
+
+
+def tell(scheduler: Scheduler, step: Step) -> None:
+    """Let delayed jobs and schedules name their new times; to do it again changes nothing more."""
     number: int | None = 0
     while number is not None:
         number = scheduler.store.write(partial(_tell_delays, scheduler, after=number))
+    set_by = timedelta(seconds=step.set_by_s)
     schedule: str | None = ""
     while schedule is not None:
         schedule = scheduler.store.write(partial(trigger.look_again, set_by=set_by, after=schedule))
 
 
-def _renew(scheduler: Scheduler, step: Step, tx: Transaction) -> timedelta:
-    """Give fresh terms, and move what must move once; returns by how much the clock was set."""
+def _move(scheduler: Scheduler, step: Step, tx: Transaction) -> None:
     now = tx.now_ms
-    is_known = _is_known(tx, int(step.by_s * 1000))
-    set_by = timedelta() if is_known else timedelta(seconds=step.set_by_s)
-    looked_at = now - int(step.within_s * 1000)
-    if not is_known:
-        leases.move_deadlines(tx, int(step.by_s * 1000), looked_at=looked_at)
+    looked_at = now - _millis(step.within_s)
+    if not _is_known(tx, _millis(step.by_s), looked_at):
+        leases.move_deadlines(tx, _millis(step.by_s), looked_at=looked_at)
+        if step.set_by_s:
+            due.move_delays(tx, _millis(step.set_by_s), looked_at=looked_at)
     leases.renew_all(tx)
-    claims.renew_all(tx, until=now + int(scheduler.rules.claim_ttl_s * 1000))
-    reservations.renew_all(tx, until=now + int(EXPIRES_AFTER_S * 1000))
-    if set_by:
-        due.move_delays(tx, _millis(set_by), looked_at=looked_at)
-    webhooks.bring_back(tx, latest=now + int(max(RETRY_DELAYS_S) * 1000))
+    claims.renew_all(tx, until=now + _millis(scheduler.rules.claim_ttl_s))
+    reservations.renew_all(tx, until=now + _millis(EXPIRES_AFTER_S))
+    webhooks.bring_back(tx, latest=now + _millis(max(RETRY_DELAYS_S)))
     limits.forget_later_uses(tx)
     tx.wake(READY, DUE, DELIVERIES)
-    return set_by
 
 
-def _millis(span: timedelta) -> int:
-    return round(span / timedelta(milliseconds=1))
+def _millis(seconds: float) -> int:
+    return round(seconds * 1000)
 
 
 def _tell_delays(scheduler: Scheduler, tx: Transaction, after: int) -> int | None:
@@ -191,10 +202,13 @@ def _last_step(tx: Transaction) -> _Seen:
     return msgspec.json.decode(known, type=_Seen) if known else _Seen()
 
 
-def _is_known(tx: Transaction, step_ms: int) -> bool:
-    """Whether another server has seen this step: what moves with it must be moved only once."""
+def _is_known(tx: Transaction, step_ms: int, looked_at: int) -> bool:
+    """Whether any server has moved what goes with this step: that must be done only once.
+
+    It may have done so at any moment since the last look that was before the step.
+    """
     seen = _last_step(tx)
-    same = abs(seen.at - tx.now_ms) < SAME_STEP_MS
+    same = looked_at - SAME_STEP_MS < seen.at < tx.now_ms + SAME_STEP_MS
     if same and abs(seen.step_ms - step_ms) < SMALLEST_S * 1000:
         return True
     now = _Seen(at=tx.now_ms, step_ms=step_ms, seq=kept_events.last_number(tx))

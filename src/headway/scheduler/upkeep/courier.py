@@ -16,8 +16,8 @@ from typing import TypeVar
 import httpx
 
 from headway.domain import errors
+from headway.domain.manage.webhooks import origin_of, signature
 from headway.domain.values import moments
-from headway.domain.webhooks import origin_of, signature
 from headway.scheduler.manage import webhooks
 from headway.scheduler.manage.webhooks import DueDelivery, Share, Tried
 from headway.scheduler.scheduler import Scheduler
@@ -116,7 +116,7 @@ class Courier:
         return max(0.0, (next_at - moments.to_millis(self._scheduler.clock.now())) / 1000)
 
     def _chooser(self, count: int) -> Callable[[Transaction], list[str]]:
-        """Chooses what goes next by how things stand now: it runs in another thread."""
+        """Chooses what goes next by the current state: it runs in another thread."""
         in_flight, failing = self._in_flight.copy(), self._failing.copy()
         proven = self._proven.copy()
         to_proven = sum(in_flight[origin] for origin in in_flight.keys() & proven)

@@ -6,8 +6,8 @@ from datetime import timedelta
 import msgspec
 
 from headway.domain import errors, events
+from headway.domain.manage.reservations import EXPIRES_AFTER_S, Reservation, ReservationState
 from headway.domain.requests import job_requests
-from headway.domain.reservations import EXPIRES_AFTER_S, Reservation, ReservationState
 from headway.domain.values import moments
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.scheduler import Scheduler

@@ -18,12 +18,13 @@ from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.lease import expire
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct
-from headway.storage import claims, facts, jobs, leases, runs
+from headway.storage import claims, jobs, leases, runs
 from headway.storage.engine import codec
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import groups, workers
 from headway.storage.manage.workers import WorkerRecord
 from headway.storage.records import JobRecord
+from headway.storage.upkeep import facts, repairs
 
 CRASHED = "Scheduler crash recovery"
 BATCH = 1000
@@ -51,7 +52,7 @@ def recover(
     for worker_id in scheduler.store.read(partial(_dead_workers, is_alive)):
         _bury(scheduler, report, worker_id, end_orphans)
     report.running_jobs_recovered += _mend_all(
-        scheduler, report, leases.jobs_without, partial(_mend_jobs_without_lease, scheduler)
+        scheduler, report, leases.jobs_without, partial(mend_jobs_without_lease, scheduler)
     )
     report.reservations_expired = scheduler.store.write(
         lambda tx: direct.expire_of_dead_servers(scheduler, tx, is_alive)
@@ -60,7 +61,7 @@ def recover(
         scheduler, report, jobs.without_retry_decision, partial(_create_missing_retries, scheduler)
     )
     report.groups_recovered = scheduler.store.write(_end_groups)
-    scheduler.store.write(partial(_wait_for_the_living, report))
+    scheduler.store.write(partial(_wait_for_the_living, report, is_alive))
     return report
 
 
@@ -106,9 +107,14 @@ def _mend(
     return sum(_mend(scheduler, report, [number], mend, before) for number in numbers)
 
 
-def _wait_for_the_living(report: Recovered, tx: Transaction) -> None:
-    """Workers elsewhere get time to come back, and people get to see what was found."""
-    leases.prolong(tx, [one.worker_id for one in workers.built_in(tx)])
+def _wait_for_the_living(
+    report: Recovered, is_alive: Callable[[WorkerRecord], bool], tx: Transaction
+) -> None:
+    """Workers that live get time to come back, and people get to see what was found.
+
+    Those of other servers too: their leases look late if the clock was set just before this start.
+    """
+    leases.prolong(tx, _dead_workers(is_alive, tx))
     facts.put(tx, status.RECOVERY, codec.dump(report))
 
 
@@ -148,14 +154,19 @@ def _dead_workers(is_alive: Callable[[WorkerRecord], bool], tx: Transaction) -> 
 def _fail_runs(
     scheduler: Scheduler, worker_id: str, tx: Transaction, numbers: Sequence[int]
 ) -> int:
+    """Open runs fail. The lease of a run that ended, or that is missing, is of no use any more."""
     outcome = Outcome(status=RunStatus.FAILED, error=CRASHED)
     held = leases.of_jobs(tx, worker_id, numbers)
-    lease_ids = [one.lease_id for one in held]
-    ended = finish.abandon(scheduler, tx, lease_ids, outcome)
-    return len(ended)
+    known = runs.reports(tx, [one.lease_id for one in held])
+    is_open = {run_id for run_id, run in known.items() if run.status is None}
+    ended = finish.abandon(scheduler, tx, [*is_open], outcome)
+    others = [one for one in held if one.lease_id not in is_open]
+    repairs.end_leases(tx, [one.lease_id for one in others])
+    mended = mend_jobs_without_lease(scheduler, tx, [one.job_number for one in others])
+    return len(ended) + mended
 
 
-def _mend_jobs_without_lease(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> int:
+def mend_jobs_without_lease(scheduler: Scheduler, tx: Transaction, numbers: Sequence[int]) -> int:
     """RUNNING without a lease: an open run fails, one that ended decides, a missing one fails."""
     found = [one for one in jobs.read(tx, numbers) if one.status is states.RUNNING]
     ended = [_end(tx, record) for record in found]

@@ -12,16 +12,16 @@ from functools import partial
 import msgspec
 
 from headway.domain import artifacts, states
-from headway.domain.audit import KEPT_DAYS
+from headway.domain.manage.audit import KEPT_DAYS
 from headway.domain.states import JobStatus
 from headway.files import log_files
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import stray_logs
-from headway.storage import jobs
-from headway.storage import retention as kept
+from headway.storage import chains
 from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
-from headway.storage.retention import Fire
+from headway.storage.upkeep import retention as kept
+from headway.storage.upkeep.retention import Fire
 
 BATCH = 500
 RECORDS = (
@@ -57,7 +57,7 @@ class _Step(msgspec.Struct, frozen=True, kw_only=True):
 def collect(
     scheduler: Scheduler, older_than_s: float, progress: Callable[[int], None] = lambda _: None
 ) -> Collected:
-    """Remove what ended longer ago than this, in small steps; `progress` hears how many went."""
+    """Remove what ended longer ago than this, in small steps; `progress` gets how many went."""
     removed = run_count = 0
     for status in sorted(states.TERMINAL):
         after: int | None = 0
@@ -167,23 +167,21 @@ def _next_gone(
     """The next jobs that may go, and after which number the next step goes on, if at all."""
     until = tx.now_ms - int(older_than_s * 1000)
     ended = kept.ended_from(tx, status, after, BATCH)
-    chains = {abs(one.chain) for one in ended if one.finished_at <= until}
+    candidates = {one.chain for one in ended if one.finished_at <= until}
     # What was made later cannot have ended earlier: the newest jobs are never walked through.
     more = len(ended) == BATCH and ended[-1].created_at <= until
-    return _removable(tx, chains, until), ended[-1].number if more else None
+    return _removable(tx, candidates, until), ended[-1].number if more else None
 
 
-def _removable(tx: Transaction, chains: Collection[int], until: int) -> list[JobRecord]:
+def _removable(tx: Transaction, candidates: Collection[int], until: int) -> list[JobRecord]:
     """All links of those chains that ended long ago as a whole and that no job refers to."""
-    if not chains:
+    if not candidates:
         return []
-    links = jobs.links_with_history(tx, chains)
-    stay = {
-        abs(link.chain) for link in links if link.finished_at is None or link.finished_at > until
-    }
-    stay |= kept.followed(tx, chains)
+    links = chains.links_with_history(tx, candidates)
+    stay = {link.chain for link in links if link.finished_at is None or link.finished_at > until}
+    stay |= kept.followed(tx, candidates)
     stay |= _needed(tx, links) | _in_groups(tx, links, until) | _with_open_deliveries(tx, links)
-    return [link for link in links if abs(link.chain) not in stay]
+    return [link for link in links if link.chain not in stay]
 
 
 def _needed(tx: Transaction, links: Sequence[JobRecord]) -> set[int]:
@@ -192,7 +190,7 @@ def _needed(tx: Transaction, links: Sequence[JobRecord]) -> set[int]:
     for link in links:
         names = artifacts.names_of_job(link.job_id, link.number)
         for name in (*link.terms.produces, *names):
-            makers.setdefault(name, set()).add(abs(link.chain))
+            makers.setdefault(name, set()).add(link.chain)
     return {chain for artifact in kept.needed(tx, makers) for chain in makers[artifact]}
 
 
@@ -200,10 +198,10 @@ def _in_groups(tx: Transaction, links: Sequence[JobRecord], until: int) -> set[i
     """Chains whose group is not over, or not for long enough."""
     group_ids = {link.group_id for link in links if link.group_id}
     used = kept.groups_in_use(tx, group_ids, until)
-    return {abs(link.chain) for link in links if link.group_id in used}
+    return {link.chain for link in links if link.group_id in used}
 
 
 def _with_open_deliveries(tx: Transaction, links: Sequence[JobRecord]) -> set[int]:
     """Chains with webhook messages still to be sent."""
     untold = kept.with_undelivered_messages(tx, (link.number for link in links))
-    return {abs(link.chain) for link in links if link.number in untold}
+    return {link.chain for link in links if link.number in untold}

@@ -6,9 +6,9 @@ from functools import partial
 
 from headway.files import log_files
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import retention
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import reservations
+from headway.storage.upkeep import retention
 
 BATCH = 500
 KEPT_S = 3600.0

@@ -18,9 +18,10 @@ from headway.scheduler.finish import consequences
 from headway.scheduler.lease import expire
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import clock_steps, direct, probe, trigger
-from headway.storage import due
+from headway.storage.admit import watches
 from headway.storage.engine.transaction import DUE, SAFETY_POLL_S, Transaction
 from headway.storage.manage import limits
+from headway.storage.upkeep import due
 
 BATCH = 1000
 
@@ -37,6 +38,8 @@ class Rounds:
         self._has_looked_back = False
         self._step: clock_steps.Step | None = None
         """A step of the clock that was noticed and is not put right yet."""
+        self._untold: clock_steps.Step | None = None
+        """A step with which all was moved, but of which jobs and schedules are not told yet."""
 
     def run(self) -> float:
         """Do everything that is due; return how many seconds there are until the next thing is."""
@@ -45,14 +48,16 @@ class Rounds:
 
     def _notice_a_new_time(self) -> None:
         """Fires between the old time and a new one were missed, as if nothing had run meanwhile."""
-        step = self._watch.step()
+        self._step = self._watch.step(self._step)
         if not self._has_looked_back:
-            step = clock_steps.step_while_away(self._scheduler) or step
+            self._step = clock_steps.step_while_away(self._scheduler) or self._step
             self._has_looked_back = True
-        self._step = clock_steps.both(self._step, step)
         if self._step is not None:
-            clock_steps.mend(self._scheduler, self._step)
-            self._step = None
+            clock_steps.move(self._scheduler, self._step)
+            self._untold, self._step = clock_steps.both(self._untold, self._step), None
+        if self._untold is not None:
+            clock_steps.tell(self._scheduler, self._untold)
+            self._untold = None
             self._started_at = self._scheduler.clock.now()
 
 
@@ -142,7 +147,7 @@ def _next(scheduler: Scheduler, tx: Transaction) -> tuple[int | None, bool]:
     moments_due.append(limits.next_rate_opening(tx))
     moments_due.append(tx.now_ms if lock_queues.is_put_off(tx) else None)
     known = [moment for moment in moments_due if moment is not None]
-    return min(known, default=None), due.is_anything_watched(tx)
+    return min(known, default=None), watches.is_anything_watched(tx)
 
 
 def _steps(scheduler: Scheduler, started_at: datetime) -> list[Callable[[Transaction], int]]:

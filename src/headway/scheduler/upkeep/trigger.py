@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import cron, errors, events
+from headway.domain import errors, events
+from headway.domain.manage import cron
+from headway.domain.manage.schedules import Catchup, Overlap, Schedule
+from headway.domain.manage.tokens import Role
 from headway.domain.requests.job_requests import JobRequest
-from headway.domain.schedules import Catchup, Overlap, Schedule
-from headway.domain.tokens import Role
 from headway.scheduler import command_permission
 from headway.scheduler.manage.schedules import get, timetable
 from headway.scheduler.scheduler import Scheduler
@@ -65,7 +66,7 @@ def look_again(tx: Transaction, set_by: timedelta, after: str) -> str | None:
         try:
             following = timetable(schedule).next_after(tx.now)
         except errors.HeadwayError:
-            continue  # it is told when the schedule is due
+            continue  # it is reported when the schedule is due
         moved = msgspec.structs.replace(schedule, next_trigger_at=following)
         if moved != one:
             schedules.update(tx, moved)
@@ -111,7 +112,7 @@ def _fire(
     schedule: Schedule,
     fire_time: datetime,
 ) -> bool:
-    """Make the job of one fire; what stands against it becomes an event, and all goes on."""
+    """Make the job of one fire; what prevents it becomes an event, and all goes on."""
     if not schedules.take_fire(tx, schedule.schedule_id, fire_time):
         return False
     facts = _facts(schedule, fire_time)

@@ -4,7 +4,7 @@ import msgspec
 
 from headway.domain import errors
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import invariants
+from headway.storage.upkeep import invariants
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ def examine(scheduler: Scheduler) -> Findings:
     database = scheduler.store.database
     damage = database.damage()
     try:
-        broken = [*database.orphans(), *scheduler.store.read(invariants.broken)]
+        broken = scheduler.store.read(invariants.broken)
     except errors.DatabaseDamaged:
         if not damage:
             raise

@@ -10,7 +10,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from headway.domain.webhooks import refusal_of_address
+from headway.domain.manage.webhooks import refusal_of_address
 
 
 class TargetRefusedError(Exception):

@@ -13,11 +13,11 @@ COLUMNS = {
     "jobs": (
         "number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, "
         "generation, gated, dedup_key, created_at, queued_at, limited_since, waited_on, "
-        "lane_mark, due_at, scheduled_for, chain, retry_of, retry_state, template_id, schedule_id, "
-        "fire_time, group_id, group_place, open_deps, approval, wait_kind, wait_detail, "
-        "cancel, worker_id, claim_expires_at, denials, run_id, progress, unique_key, "
-        "idempotency_key, request_hash, started_at, finished_at, exit_code, phase, "
-        "blocked_by, delayed"
+        "lane_mark, due_at, scheduled_for, first_job, retry_of, retry_state, template_id, "
+        "schedule_id, fire_time, group_id, group_place, open_deps, approval, wait_kind, "
+        "wait_detail, cancel, worker_id, claim_expires_at, denials, run_id, progress, "
+        "unique_key, idempotency_key, request_hash, started_at, finished_at, exit_code, phase, "
+        "blocked_by, delayed, history"
     ),
     "lanes": ("lane_id, key, queue, job_type, cost_units, requires, limits, mark, closed"),
     "leases": (

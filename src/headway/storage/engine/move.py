@@ -1,11 +1,12 @@
-"""Everything from one database into another, empty one; whatever dialect each of them speaks."""
+"""Everything from one database into another, empty one; of whichever dialect each is."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from headway.domain import errors
+from headway.storage.engine.question import Row
 from headway.storage.engine.store import Database
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.engine.transaction import Transaction
 
 ROWS_AT_ONCE = 200
 
@@ -45,7 +46,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 }
 """Every table that both dialects have, with its primary key."""
 
-COMPUTED = frozenset({"phase"})
+COMPUTED = frozenset({"phase", "first_job", "history"})
 """Columns that the database fills by itself."""
 
 SEEDED = ("payloads", "limits")
@@ -59,13 +60,29 @@ def move(
 
     Refused if the source is written to meanwhile: that would be left behind.
     """
+    return _copied(source, target, progress, lambda old: _refuse_if_written(source, old))
+
+
+def snapshot(
+    source: Database, target: Database, progress: Callable[[str, int], None]
+) -> dict[str, int]:
+    """Copy every row as it is at one moment, while the source is in use."""
+    return _copied(source, target, progress, lambda _: None)
+
+
+def _copied(
+    source: Database,
+    target: Database,
+    progress: Callable[[str, int], None],
+    check: Callable[[Transaction], None],
+) -> dict[str, int]:
     _refuse_other_schemas(source, target)
     session = target.session()
     try:
         session.begin()
         with source.reading() as old:
             counts = _copy(old, session.transaction(), progress)
-            _refuse_if_written(source, old)
+            check(old)
         session.commit(set())
     except BaseException:
         session.rollback()

@@ -16,7 +16,7 @@ Key = TypeVar("Key")
 
 
 class Sized(NamedTuple, Generic[Key]):
-    """What stands for an item that was not read yet, and how large it is."""
+    """The key of an item that was not read yet, and its size."""
 
     key: Key
     size: int

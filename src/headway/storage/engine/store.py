@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from datetime import datetime
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 from headway.domain import errors
@@ -63,14 +62,8 @@ class Database(Protocol):
     def deaf_s(self) -> float:
         """For how long wake-ups from other processes have not been heard; 0 if they are."""
 
-    def backup(self, target: Path, progress: Callable[[int, int], None]) -> None:
-        """Copy the whole database while it is in use."""
-
     def damage(self) -> list[str]:
         """What the database itself finds wrong with its files."""
-
-    def orphans(self) -> list[str]:
-        """Rows that refer to nothing."""
 
     def close(self) -> None:
         """Close every connection."""
@@ -89,8 +82,31 @@ class Store:
         )
         self._stop_listening = database.listen(self.wakeups.tell)
 
-    def write(self, work: Callable[[Transaction], T], manner: Manner = Manner.ALONE) -> T:
-        """Run the work in a transaction and wait until it is on disk."""
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Run the work as the only writer, and wait until it is on disk."""
+        return self._write(work, Manner.ALONE)
+
+    def write_beside(self, work: Callable[[Transaction], T]) -> T:
+        """Like `write`, but others may write meanwhile, where the database allows it."""
+        return self._write(work, Manner.BESIDE)
+
+    def write_apart(self, work: Callable[[Transaction], T]) -> T:
+        """Like `write_beside`, in no transaction with other work: it locks what many need."""
+        return self._write(work, Manner.APART)
+
+    def write_later(self, work: Callable[[Transaction], T]) -> "Future[T]":
+        """Like `write`, without waiting."""
+        return self._write_later(work, Manner.ALONE)
+
+    def write_beside_later(self, work: Callable[[Transaction], T]) -> "Future[T]":
+        """Like `write_beside`, without waiting."""
+        return self._write_later(work, Manner.BESIDE)
+
+    def write_apart_later(self, work: Callable[[Transaction], T]) -> "Future[T]":
+        """Like `write_apart`, without waiting."""
+        return self._write_later(work, Manner.APART)
+
+    def _write(self, work: Callable[[Transaction], T], manner: Manner) -> T:
         self._refuse_after_fork()
         self.writer.check_outside()
         self._apart.check_outside()
@@ -98,10 +114,7 @@ class Store:
         answer: T = done.result()
         return answer
 
-    def write_later(
-        self, work: Callable[[Transaction], T], manner: Manner = Manner.ALONE
-    ) -> "Future[T]":
-        """Like `write`, without waiting."""
+    def _write_later(self, work: Callable[[Transaction], T], manner: Manner) -> "Future[T]":
         self._refuse_after_fork()
         return self._writer(manner).submit(work, manner)
 
@@ -118,11 +131,9 @@ class Store:
         self,
         together: Callable[[Transaction, Sequence[Item]], Sequence[T]],
         item: Item,
-        manner: Manner = Manner.ALONE,
     ) -> "Future[T]":
-        """Like `write_later`, sharing the statements of concurrent callers of the same."""
-        self._refuse_after_fork()
-        return self._writer(manner).submit(Piece(together, item), manner)
+        """Like `write_beside_later`, sharing the statements of concurrent callers of the same."""
+        return self._write_later(Piece(together, item), Manner.BESIDE)
 
     def _refuse_after_fork(self) -> None:
         """The writer's thread, the connections and their locks are the parent's."""

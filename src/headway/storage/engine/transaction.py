@@ -5,13 +5,20 @@ import itertools
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, overload
 
 from headway.domain.values import moments
 from headway.storage.engine import codec
+from headway.storage.engine.question import Question, Row
 
 T = TypeVar("T")
-Row = Mapping[str, Any]
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+E = TypeVar("E")
+F = TypeVar("F")
+G = TypeVar("G")
 
 READY = "ready"
 """A job may be claimable now."""
@@ -45,7 +52,7 @@ class MustBeAlone(Exception):
 
 
 class Connection(Protocol):
-    """What a dialect offers: seven ways to run a statement."""
+    """What a dialect offers: six ways to run a statement."""
 
     beside: bool
     """Whether others may write at the same time."""
@@ -65,10 +72,7 @@ class Connection(Protocol):
         """All rows of a query that was put together from filters."""
 
     def expect(self, name: str, params: Mapping[str, Any]) -> None:
-        """Ask for the rows of a named query, to be read a little later."""
-
-    def ask(self, name: str, params: Mapping[str, Any]) -> Callable[[], Sequence[Row]]:
-        """Ask for the rows of a named query as they are now, to be read later."""
+        """A named query is run next; what costs a round trip is sent at once, with others."""
 
     def run(self, name: str, params: Mapping[str, Any]) -> int:
         """Run a statement; return how many rows it touched."""
@@ -129,16 +133,62 @@ class Transaction:
         """All rows as values whose fields are the columns of the query, in their order."""
         return self._connection.values(kind, name, params)
 
-    def expect(self, name: str, /, **params: Any) -> None:
-        """This query is about to be read: where the way is long, those that are expected share it.
+    @overload
+    def ask(self, a: Question[A], /, *, ahead: Iterable[Question[Any]] = ()) -> tuple[A]: ...
 
-        What it returns is as old as this call.
+    @overload
+    def ask(
+        self, a: Question[A], b: Question[B], /, *, ahead: Iterable[Question[Any]] = ()
+    ) -> tuple[A, B]: ...
+
+    @overload
+    def ask(self, a: Question[A], b: Question[B], c: Question[C], /) -> tuple[A, B, C]: ...
+
+    @overload
+    def ask(
+        self, a: Question[A], b: Question[B], c: Question[C], d: Question[D], /
+    ) -> tuple[A, B, C, D]: ...
+
+    @overload
+    def ask(
+        self,
+        a: Question[A],
+        b: Question[B],
+        c: Question[C],
+        d: Question[D],
+        e: Question[E],
+        f: Question[F],
+        /,
+    ) -> tuple[A, B, C, D, E, F]: ...
+
+    @overload
+    def ask(
+        self,
+        a: Question[A],
+        b: Question[B],
+        c: Question[C],
+        d: Question[D],
+        e: Question[E],
+        f: Question[F],
+        g: Question[G],
+        /,
+    ) -> tuple[A, B, C, D, E, F, G]: ...
+
+    @overload
+    def ask(self, *questions: Question[A]) -> tuple[A, ...]: ...
+
+    def ask(
+        self, *questions: Question[Any], ahead: Iterable[Question[Any]] = ()
+    ) -> tuple[Any, ...]:
+        """The answers to some questions, one after the other, in one round trip.
+
+        Questions in `ahead` are likely to be asked next. Where a round trip costs more than a query
+        they are sent along, and their answers are as old as this call.
         """
-        self._connection.expect(name, params)
-
-    def ask(self, name: str, /, **params: Any) -> Callable[[], Sequence[Row]]:
-        """The rows of a named query as they are now, whatever is written before they are read."""
-        return self._connection.ask(name, params)
+        for question in (*questions, *ahead) if ahead or len(questions) > 1 else ():
+            if question.name is not None:
+                self._connection.expect(question.name, question.params)
+        return tuple(question.read(self._connection) for question in questions)
 
     def row(self, name: str, /, **params: Any) -> Row | None:
         """The first row, if there is one."""

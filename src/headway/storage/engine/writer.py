@@ -220,7 +220,11 @@ class Writer:
             answer = answers[place]
             if isinstance(answer, Again):
                 if tries >= MOST_TRIES:
-                    future.set_exception(errors.Unavailable(f"others were quicker: {answer.error}"))
+                    future.set_exception(
+                        errors.Unavailable(
+                            f"it lost {MOST_TRIES} races with concurrent writers: {answer.error}"
+                        )
+                    )
             elif isinstance(answer, Refused):
                 future.set_exception(answer.error)
             elif not isinstance(answer, RefusedTogether):

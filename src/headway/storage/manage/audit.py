@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
-from headway.domain.audit import AuditEntry
-from headway.domain.tokens import Principal
+from headway.domain.manage.audit import AuditEntry
+from headway.domain.manage.tokens import Principal
 from headway.domain.values import moments
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.engine.question import Row
+from headway.storage.engine.transaction import Transaction
 
 
 def note_all(

@@ -1,17 +1,20 @@
 """Groups as they are kept."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
-from headway.domain import errors, groups
-from headway.domain.groups import Group, GroupMode, Member, OnFailure
+from headway.domain import errors
+from headway.domain.jobs import Terms
+from headway.domain.manage import groups
+from headway.domain.manage.groups import Group, GroupMode, Member, OnFailure
 from headway.domain.values import moments
-from headway.storage import jobs, records
-from headway.storage.engine import slices
+from headway.storage import chains, records
+from headway.storage.chains import ChainEnd
+from headway.storage.engine import codec, slices
+from headway.storage.engine.question import Row
 from headway.storage.engine.slices import Sized, Slice
-from headway.storage.engine.transaction import Row, Transaction
-from headway.storage.jobs import ChainEnd
+from headway.storage.engine.transaction import Transaction
 
 BYTES_A_MEMBER = 100
 """About as much does a member take in a list of groups."""
@@ -48,13 +51,54 @@ def page(tx: Transaction, *, before: str | None, count: int) -> Slice[Group]:
     return slices.read(sized, count, partial(_views, tx))
 
 
-def job_numbers(tx: Transaction, group_id: str) -> list[int]:
+class GroupRecord(NamedTuple):
+    """A group without its members."""
+
+    group_id: str
+    mode: GroupMode
+    on_failure: OnFailure
+
+
+def read(tx: Transaction, group_id: str) -> GroupRecord | None:
+    """One group by id."""
+    row = tx.row("group_by_id", group_id=group_id)
+    if row is None:
+        return None
+    return GroupRecord(group_id, GroupMode(row["mode"]), OnFailure(row["on_failure"]))
+
+
+class MemberRecord(NamedTuple):
+    """A job of a group."""
+
+    number: int
+    job_id: str
+    chain: int
+
+
+def members(tx: Transaction, group_id: str) -> list[MemberRecord]:
     """The jobs of a group in order, retries included."""
-    return [row["number"] for row in tx.rows("group_members", group_id=group_id)]
+    rows = tx.rows("group_members", group_id=group_id)
+    return [MemberRecord(row["number"], row["job_id"], row["chain"]) for row in rows]
 
 
-def move_members(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
+def has_active_member(tx: Transaction, group_id: str) -> bool:
+    """Whether a member has not ended."""
+    return bool(tx.rows("active_member", group_id=group_id))
+
+
+class MemberPlace(NamedTuple):
+    """The place of a member in its group and in the queue, and what it comes after."""
+
+    number: int
+    group_place: int | None
+    position: int
+    terms: Terms
+    open_deps: int
+
+
+def move_members(tx: Transaction, places: Iterable[MemberPlace]) -> None:
     """Other places for members that have not started."""
+    rows = [{**one._asdict(), "terms": codec.dump_terms(one.terms)} for one in places]
     tx.many("move_member", rows)
 
 
@@ -77,7 +121,7 @@ def _views(tx: Transaction, rows: Sequence[Row]) -> list[Group]:
     members: dict[str, list[Row]] = {row["group_id"]: [] for row in rows}
     for member in tx.rows("members_of_groups", group_ids=records.listed(members)):
         members[member["group_id"]].append(member)
-    ends = jobs.chain_ends(tx, {one["chain"] for found in members.values() for one in found})
+    ends = chains.ends(tx, {one["chain"] for found in members.values() for one in found})
     return [_view(row, members[row["group_id"]], ends) for row in rows]
 
 

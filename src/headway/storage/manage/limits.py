@@ -1,25 +1,55 @@
 """Limits and pauses as they are kept, and what is used of each limit now."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from headway.domain.answers import Paused
 from headway.domain.gates.pause import Pause
 from headway.domain.jobs import Lane
-from headway.domain.limits import ConcurrencyPolicy, Limit, Rate, Room, Start, read_rate
+from headway.domain.manage.limits import ConcurrencyPolicy, Limit, Rate, Room, Start, read_rate
 from headway.domain.values import moments
-from headway.storage import jobs, records
-from headway.storage.engine.transaction import DUE, READY, Row, Transaction
+from headway.storage import lanes, records
+from headway.storage.engine import question
+from headway.storage.engine.question import Question, Row
+from headway.storage.engine.transaction import DUE, READY, Transaction
 
 MOST_STARTS = 1000
 """So many of the starts that fill a rate are named."""
 
 
+class LaneUse(NamedTuple):
+    """A lane, and how many live leases it has."""
+
+    lane: Lane
+    leases: int
+
+
+class Usage(NamedTuple):
+    """The limits that are defined, and the live leases from which their use follows."""
+
+    defined: Sequence[Limit]
+    lanes: Sequence[LaneUse]
+
+
+DEFINED = question.of_rows(lambda rows: [_limit(row) for row in rows], "limits")
+"""Every limit that is defined."""
+
+USED = question.of_rows(
+    lambda rows: [LaneUse(records.lane(row), row["count"]) for row in rows], "used_by_lane"
+)
+"""How many live leases each lane has."""
+
+PAUSES = question.of_rows(
+    lambda rows: [Pause(row["queue"], row["job_type"]) for row in rows], "pauses"
+)
+"""What is paused."""
+
+
 def defined(tx: Transaction) -> list[Limit]:
     """Every limit that is defined."""
-    return [_limit(row) for row in tx.rows("limits")]
+    return tx.ask(DEFINED)[0]
 
 
 def _limit(row: Row) -> Limit:
@@ -27,10 +57,17 @@ def _limit(row: Row) -> Limit:
 
 
 def rooms(
-    tx: Transaction, policy: ConcurrencyPolicy, *, with_users: bool = False
+    tx: Transaction,
+    policy: ConcurrencyPolicy,
+    *,
+    with_users: bool = False,
+    ahead: Iterable[Question[Any]] = (),
 ) -> dict[str, Room]:
-    """Each limit with what is used of it, derived from the live leases."""
-    found = ask_rooms(tx, policy)()
+    """Each limit with what is used of it, derived from the live leases.
+
+    Questions that are likely to be asked next may share the round trip.
+    """
+    found = rooms_of(tx, policy, Usage(*tx.ask(DEFINED, USED, ahead=ahead)))
     if not with_users:
         return found
     users = _users(tx, policy)
@@ -40,27 +77,38 @@ def rooms(
     }
 
 
-def ask_rooms(tx: Transaction, policy: ConcurrencyPolicy) -> Callable[[], dict[str, Room]]:
-    """Each limit with what is used of it now, to be read later."""
-    limits, lanes = tx.ask("limits"), tx.ask("used_by_lane")
+def rooms_of(tx: Transaction, policy: ConcurrencyPolicy, usage: Usage) -> dict[str, Room]:
+    """Each limit with what is used of it, from leases that were read before."""
+    used: dict[str, int] = {}
+    for one in usage.lanes:
+        for name, amount in policy.uses(one.lane).items():
+            used[name] = used.get(name, 0) + amount * one.leases
+    rates = {one.name: read_rate(one.rate) for one in usage.defined if one.rate}
+    started = _started(tx, rates)
+    return {
+        one.name: Room(
+            name=one.name,
+            size=one.size,
+            used=used.get(one.name, 0),
+            rate=rates.get(one.name),
+            started=started.get(one.name, 0),
+        )
+        for one in usage.defined
+    }
 
-    def read() -> dict[str, Room]:
-        used: dict[str, int] = {}
-        for row in lanes():
-            for name, amount in policy.uses(records.lane(row)).items():
-                used[name] = used.get(name, 0) + amount * row["count"]
-        return {row["name"]: _room(tx, _limit(row), used.get(row["name"], 0)) for row in limits()}
 
-    return read
-
-
-def _room(tx: Transaction, limit: Limit, used: int) -> Room:
-    rate = read_rate(limit.rate) if limit.rate else None
-    started = 0
-    if rate is not None:
-        since = tx.now_ms - rate.window_s * 1000
-        started = int(tx.rows("rate_used", name=limit.name, since=since)[0]["amount"])
-    return Room(name=limit.name, size=limit.size, used=used, rate=rate, started=started)
+def _started(tx: Transaction, rates: Mapping[str, Rate]) -> dict[str, int]:
+    """How much was started under each of these rates within its window."""
+    asked = [
+        question.of_rows(
+            lambda rows: int(rows[0]["amount"]),
+            "rate_used",
+            name=name,
+            since=tx.now_ms - rate.window_s * 1000,
+        )
+        for name, rate in rates.items()
+    ]
+    return dict(zip(rates, tx.ask(*asked), strict=True)) if rates else {}
 
 
 def _with_starts(tx: Transaction, room: Room) -> Room:
@@ -84,9 +132,9 @@ def _with_starts(tx: Transaction, room: Room) -> Room:
 
 def _users(tx: Transaction, policy: ConcurrencyPolicy) -> dict[str, list[tuple[str, int]]]:
     found: dict[str, list[tuple[str, int]]] = {}
-    lanes = jobs.lanes(tx)
+    known = lanes.read(tx)
     for row in tx.rows("live_leases"):
-        for name, amount in policy.uses(lanes[row["lane_id"]]).items():
+        for name, amount in policy.uses(known[row["lane_id"]]).items():
             found.setdefault(name, []).append((row["job_id"], amount))
     return found
 
@@ -151,7 +199,7 @@ def forget_later_uses(tx: Transaction) -> None:
 
 def pauses(tx: Transaction) -> list[Pause]:
     """What is paused."""
-    return [Pause(row["queue"], row["job_type"]) for row in tx.rows("pauses")]
+    return tx.ask(PAUSES)[0]
 
 
 def paused(tx: Transaction) -> tuple[Paused, ...]:

@@ -5,12 +5,24 @@ from collections.abc import Iterable
 from headway.domain.answers import MarkerView
 from headway.domain.values import moments
 from headway.storage import records
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.engine.question import Row
+from headway.storage.engine.transaction import Transaction
 
 
 def put(tx: Transaction, artifact: str) -> None:
     """An artifact is there, and no job made it."""
     tx.do("put_marker", artifact=artifact, job_number=None, created_at=tx.now_ms)
+
+
+def make(tx: Transaction, made: Iterable[tuple[str, int]]) -> None:
+    """Artifacts are there, each made by the job with this number."""
+    tx.many(
+        "put_marker",
+        [
+            {"artifact": artifact, "job_number": number, "created_at": tx.now_ms}
+            for artifact, number in made
+        ],
+    )
 
 
 def remove(tx: Transaction, artifact: str) -> None:
@@ -21,6 +33,12 @@ def remove(tx: Transaction, artifact: str) -> None:
 def unmake(tx: Transaction, artifacts: Iterable[str], makers: Iterable[int]) -> None:
     """Artifacts that these jobs made, or that a person set, are gone."""
     tx.do("unmake_markers", artifacts=records.listed(artifacts), makers=records.listed(makers))
+
+
+def present(tx: Transaction, artifacts: Iterable[str]) -> set[str]:
+    """Those of these artifacts that are there."""
+    rows = tx.rows("present_markers", artifacts=records.listed(artifacts))
+    return {row["artifact"] for row in rows}
 
 
 def find(tx: Transaction, artifact: str) -> MarkerView | None:

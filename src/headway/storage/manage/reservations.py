@@ -1,13 +1,15 @@
 """Reservations and direct requests as they are kept."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import msgspec
 
-from headway.domain.reservations import Reservation, ReservationState
+from headway.domain.manage.reservations import Reservation, ReservationState
 from headway.domain.values import moments
 from headway.storage import records
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.engine import question
+from headway.storage.engine.question import Question, Row
+from headway.storage.engine.transaction import Transaction
 
 
 class DirectRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,14 +25,26 @@ class DirectRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def active(tx: Transaction) -> Reservation | None:
     """The one active reservation; one whose time is up counts no more."""
-    row = tx.row("active_reservation")
-    return None if row is None or row["expires_at"] <= tx.now_ms else _view(row)
+    return _active(tx.rows("active_reservation"), tx.now_ms)
+
+
+def _active(rows: Sequence[Row], now_ms: int) -> Reservation | None:
+    return _view(rows[0]) if rows and rows[0]["expires_at"] > now_ms else None
 
 
 def waiting(tx: Transaction) -> Reservation | None:
     """The reservation that waits for the next slot: nothing new is dispatched meanwhile."""
-    found = active(tx)
-    return found if found and not found.running else None
+    return tx.ask(waiting_at(tx.now_ms))[0]
+
+
+def waiting_at(now_ms: int) -> Question[Reservation | None]:
+    """Which reservation waits for the next slot?"""
+
+    def read(rows: Sequence[Row]) -> Reservation | None:
+        found = _active(rows, now_ms)
+        return found if found and not found.running else None
+
+    return question.of_rows(read, "active_reservation")
 
 
 def _view(row: Row) -> Reservation:
@@ -99,7 +113,7 @@ def expire(tx: Transaction, silence_ms: int) -> int:
 
 
 def next_expiry(tx: Transaction, silence_ms: int) -> int | None:
-    """When the active reservation ends by itself or for want of a word from its server."""
+    """When the active reservation ends by itself or for lack of a heartbeat of its server."""
     at: int | None = tx.value("next_reservation_expiry", silence=silence_ms)
     return at
 

@@ -5,12 +5,13 @@ from functools import partial
 
 import msgspec
 
-from headway.domain.schedules import Schedule
+from headway.domain.manage.schedules import Schedule
 from headway.domain.values import moments
 from headway.storage import records
 from headway.storage.engine import codec, slices
+from headway.storage.engine.question import Row
 from headway.storage.engine.slices import Sized, Slice
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.engine.transaction import Transaction
 
 
 def find(tx: Transaction, name: str) -> Schedule | None:

@@ -1,20 +1,34 @@
 """Templates as they are kept."""
 
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import msgspec
 
-from headway.domain.templates import Template, TemplateStatus
+from headway.domain.manage.templates import Template, TemplateStatus
 from headway.storage import records
-from headway.storage.engine import codec, slices
+from headway.storage.engine import codec, question, slices
+from headway.storage.engine.question import Question, Row
 from headway.storage.engine.slices import Sized, Slice
 from headway.storage.engine.transaction import Transaction
 
 
+def named(names: Collection[str]) -> Question[dict[str, Template]]:
+    """Those of these templates that there are, by id and by name; an id goes first."""
+    if not names:
+        return question.known({})
+    return question.of_rows(_by_name, "templates_by_id_or_name", names=records.listed(names))
+
+
+def _by_name(rows: Sequence[Row]) -> dict[str, Template]:
+    found = [msgspec.json.decode(row["body"], type=Template) for row in rows]
+    return {one.name: one for one in found} | {one.template_id: one for one in found}
+
+
 def find(tx: Transaction, name: str) -> Template | None:
     """A template by id or name."""
-    row = tx.row("template_by_id_or_name", name=name)
-    return msgspec.json.decode(row["body"], type=Template) if row else None
+    (found,) = tx.ask(named([name]))
+    return found.get(name)
 
 
 def page(

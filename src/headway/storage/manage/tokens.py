@@ -2,10 +2,11 @@
 
 from collections.abc import Collection
 
-from headway.domain.tokens import Role, Token
+from headway.domain.manage.tokens import Role, Token
 from headway.domain.values import moments
 from headway.storage import records
-from headway.storage.engine.transaction import TOKENS, Row, Transaction
+from headway.storage.engine.question import Row
+from headway.storage.engine.transaction import TOKENS, Transaction
 
 
 def insert(tx: Transaction, token: Token, digest: str) -> None:

@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from headway.domain.manage.webhooks import Delivery, DeliveryStatus, Webhook
 from headway.domain.values import moments
-from headway.domain.webhooks import Delivery, DeliveryStatus, Webhook
 from headway.storage import records
-from headway.storage.engine import codec
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.engine import codec, question
+from headway.storage.engine.question import Row
+from headway.storage.engine.transaction import Transaction
 
 DEFAULT_SECRET = "webhook_secret"
 
@@ -45,12 +46,13 @@ class Endpoint(NamedTuple):
     events: tuple[str, ...]
 
 
-def endpoints(tx: Transaction) -> list[Endpoint]:
-    """Every endpoint that is registered."""
-    return [
-        Endpoint(row["webhook_id"], row["url"], records.words(row["events"]))
-        for row in tx.rows("webhooks")
-    ]
+ENDPOINTS = question.of_rows(
+    lambda rows: [
+        Endpoint(row["webhook_id"], row["url"], records.words(row["events"])) for row in rows
+    ],
+    "webhooks",
+)
+"""Every endpoint that is registered."""
 
 
 class NewDelivery(NamedTuple):

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import msgspec
 
 from headway.domain.values import moments
-from headway.domain.workers import Abilities, DataHome, Worker
-from headway.storage.engine import codec
-from headway.storage.engine.transaction import Row, Transaction
+from headway.domain.workers import Abilities, DataDirectory, Worker
+from headway.storage.engine import codec, question
+from headway.storage.engine.question import Row
+from headway.storage.engine.transaction import Transaction
 
 
 class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,9 +49,9 @@ def see(
     abilities: Abilities,
     slots: int,
     token_id: str | None = None,
-    home: DataHome | None = None,
+    home: DataDirectory | None = None,
 ) -> None:
-    """A worker says that it is there; a new one belongs to this token from then on."""
+    """Register or refresh a worker; a new one belongs to this token from then on."""
     tx.do(
         "see_worker",
         worker_id=worker_id,
@@ -132,16 +133,20 @@ class Standing(NamedTuple):
 
 
 def standing(tx: Transaction, worker_id: str) -> Standing | None:
-    """How a worker stands, if it is known and has not left."""
+    """What is known of a worker that is registered and has not left."""
     row = tx.row("worker_standing", worker_id=worker_id)
     if row is None:
         return None
     return Standing(row["last_seen"], msgspec.json.decode(row["abilities"], type=Abilities))
 
 
+DRAINING = question.of_rows(lambda rows: {row["worker_id"] for row in rows}, "draining_workers")
+"""The workers that are to take no more jobs."""
+
+
 def draining(tx: Transaction) -> set[str]:
     """The workers that are to take no more jobs."""
-    return {row["worker_id"] for row in tx.rows("draining_workers")}
+    return tx.ask(DRAINING)[0]
 
 
 def all_known(
@@ -149,7 +154,7 @@ def all_known(
     silent_since: int,
     is_there: Callable[[WorkerRecord], bool],
     *,
-    with_jobs: bool = True,
+    with_jobs: bool,
 ) -> list[Worker]:
     """Every worker, with what it holds if wanted; one that is silent since then is not alive."""
     held: dict[str, list[Row]] = {}

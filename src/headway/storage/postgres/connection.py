@@ -2,7 +2,7 @@
 
 import contextlib
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,8 +13,10 @@ from psycopg.rows import dict_row, tuple_row
 from psycopg.types.numeric import Int8Dumper
 
 from headway.domain import errors
-from headway.storage.engine.transaction import MustBeAlone, Row
-from headway.storage.postgres.statements import Statement, named, statement
+from headway.storage import queries
+from headway.storage.engine.question import Row
+from headway.storage.engine.transaction import MustBeAlone
+from headway.storage.postgres.statements import PACKAGE, Statement, named, statement
 
 T = TypeVar("T")
 RawConnection = psycopg.Connection[Any]
@@ -138,15 +140,10 @@ class PostgresConnection:
 
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a query that was put together from filters."""
-        return self._execute(statement(sql), params).fetchall()
+        return self._execute(statement(queries.expanded(PACKAGE, sql)), params).fetchall()
 
     def expect(self, name: str, params: Mapping[str, Any]) -> None:
-        """Each query is asked when it is read."""
-
-    def ask(self, name: str, params: Mapping[str, Any]) -> Callable[[], Sequence[Row]]:
-        """The rows of a named query, read at once."""
-        rows = self.all(name, params)
-        return lambda: rows
+        """Each query has a round trip of its own."""
 
     def run(self, name: str, params: Mapping[str, Any]) -> int:
         """Run a statement; return how many rows it touched."""

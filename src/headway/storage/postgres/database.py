@@ -6,7 +6,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import psycopg
 
@@ -41,11 +40,6 @@ MOST_TRIES = 30
 PAUSE_S = 1.0
 """How often a migration asks for what others hold, and how long it lets them go on in between."""
 
-_REFERENCES = (
-    ("jobs", "number", "lane_id", "lanes"),
-    ("jobs", "number", "payload_id", "payloads"),
-    ("schedules", "schedule_id", "template_id", "templates"),
-)
 _MIGRATIONS_TABLE = b"""
 CREATE TABLE IF NOT EXISTS schema_migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL)
 """
@@ -63,6 +57,11 @@ WHERE NOT has_sequence_privilege(to_regclass(name), wanted)
 _UNSAFE = b"""
 SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'
 ORDER BY name
+"""
+# `off` becomes `on` in every session that writes.
+_NOT_WAITED_FOR = b"""
+SELECT setting FROM pg_settings WHERE name = 'synchronous_commit'
+AND setting IN ('local', 'remote_write') AND current_setting('synchronous_standby_names') <> ''
 """
 _SHORT_WAIT = b"SET LOCAL lock_timeout = '1s'"
 _BEGIN_READING = b"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -124,10 +123,15 @@ class PostgresDatabase:
         """Settings of the server with which a commit is not on disk."""
         with _reached(), contextlib.closing(connect(self.url)) as raw:
             found = [f"{name} = off" for (name,) in raw.execute(_UNSAFE)]
+            hasty = [setting for (setting,) in raw.execute(_NOT_WAITED_FOR)]
         return [
             f"the PostgreSQL server runs with {setting}: if its machine crashes, jobs that were"
             " acknowledged can be lost, and the database can be damaged"
             for setting in found
+        ] + [
+            f"PostgreSQL has a synchronous standby, but commits run with synchronous_commit ="
+            f" {setting}: if the standby takes over, jobs that were acknowledged can be lost"
+            for setting in hasty
         ]
 
     def session(self) -> PostgresSession:
@@ -194,25 +198,9 @@ class PostgresDatabase:
         """For how long wake-ups from other processes have not been heard."""
         return self._messenger.deaf_s if self._messenger else 0.0
 
-    def backup(self, target: Path, progress: Callable[[int, int], None]) -> None:
-        """Refused: PostgreSQL has its own tools."""
-        raise errors.InvalidRequest("db", "a PostgreSQL database is backed up with pg_dump")
-
     def damage(self) -> list[str]:
         """None that could be seen from here: PostgreSQL guards its own files."""
         return []
-
-    def orphans(self) -> list[str]:
-        """Rows that refer to nothing."""
-        with _reached(), contextlib.closing(connect(self.url)) as raw:
-            return [
-                f"{table} row {row[0]} refers to a missing {target}"
-                for table, key, column, target in _REFERENCES
-                for row in raw.execute(
-                    f"SELECT {key} FROM {table} LEFT JOIN {target} USING ({column})"
-                    f" WHERE {target}.{column} IS NULL ORDER BY {key} LIMIT 100".encode()
-                )
-            ]
 
     def close(self) -> None:
         """Close every connection."""
@@ -260,8 +248,9 @@ def _take(raw: RawConnection, steps: Sequence[Migration]) -> list[str]:
         except psycopg.errors.LockNotAvailable as error:
             found = said(error)
     raise errors.Unavailable(
-        f"migration {steps[0][0]:04} was not done: somebody else has had the tables or the turn to"
-        f" write for a while ({found}); end long transactions (docs/operations.md) and try again"
+        f"migration {steps[0][0]:04} was not done: another process has held the tables or"
+        f" the migration lock for a while ({found}); end long transactions"
+        " (docs/operations.md) and try again"
     )
 
 

@@ -121,7 +121,7 @@ class Messenger:
         return False
 
     def _carry(self, raw: RawConnection) -> None:
-        """Tell and hear until the end."""
+        """Notify and listen until closed."""
         poll = select.poll()
         poll.register(raw.fileno(), select.POLLIN)
         poll.register(self._poke_reader, select.POLLIN)

@@ -7,7 +7,7 @@ query whose answer is expected is sent, too, and read when it is asked for.
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -18,7 +18,7 @@ from psycopg.adapt import Transformer
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from headway.storage.engine.transaction import Row
+from headway.storage.engine.question import Row
 from headway.storage.postgres.connection import UNUSABLE, PostgresConnection, RawConnection, said
 from headway.storage.postgres.statements import Statement, named, statement
 
@@ -73,17 +73,10 @@ class WireConnection(PostgresConnection):
         return self._ask(named(name), params).command_tuples or 0
 
     def expect(self, name: str, params: Mapping[str, Any]) -> None:
-        """Send a query whose answer will be asked for."""
+        """Send a query whose answer will be asked for; it shares the next round trip."""
         found = named(name)
         values = found.values(params)
         self._send(found, values, _question(found, values))
-
-    def ask(self, name: str, params: Mapping[str, Any]) -> Callable[[], Sequence[Row]]:
-        """Send a query; its rows are read when they are first used."""
-        found = named(name)
-        question = (found.numbered, (object(),))
-        self._send(found, found.values(params), question)
-        return cache(lambda: self._dictionaries(self._expected_answer(question)))
 
     def many(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Send a statement for many rows at once: as one array if it takes `:rows`."""

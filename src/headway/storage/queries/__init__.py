@@ -9,7 +9,7 @@ What is written `:like_this` is a parameter. The rest is expanded once, when the
     {table}, t.{table}          the columns of a table, or of the table that is called `t` here
     x IN :names[text]           x is in a list; also NOT IN
     FROM :names[text] n         the list as rows, n.value each
-    :since::bigint              a parameter whose type PostgreSQL cannot tell from where it stands
+    :since::bigint              a parameter whose type PostgreSQL cannot infer
     least(…), greatest(…)       the smallest or largest of some values
 """
 
@@ -58,7 +58,7 @@ def written(package: str) -> dict[str, str]:
     files = resources.files(package).joinpath("queries").iterdir()
     for file in sorted(files, key=lambda one: one.name):
         if file.name.endswith(".sql"):
-            for name, text in _split(file.read_text(encoding="utf-8")):
+            for name, text in split(file.read_text(encoding="utf-8")):
                 if name in found:
                     raise ValueError(f"query {name} is written twice")
                 found[name] = text
@@ -84,7 +84,8 @@ def _columns(asked: re.Match[str]) -> str:
     return ", ".join(f"{prefix}{column}" for column in COLUMNS[table].split(", "))
 
 
-def _split(text: str) -> list[tuple[str, str]]:
+def split(text: str) -> list[tuple[str, str]]:
+    """The named queries of one file, as they are written."""
     parts = _NAME.split(text)[1:]
     return [
         (name, body.strip().rstrip(";")) for name, body in zip(parts[::2], parts[1::2], strict=True)

@@ -1,5 +1,5 @@
 -- name: insert_audit
--- Who changed what.
+-- Entries of the audit log.
 INSERT INTO audit (entry_id, at, actor, role, token_id, action, target)
 VALUES (:entry_id, :at, :actor, :role, :token_id, :action, :target);
 

@@ -1,6 +1,7 @@
--- name: any_dependents
--- Whether anybody waits for the end of these chains.
-SELECT 1 AS one FROM dependencies WHERE chain IN :chains[bigint] AND met = 0 LIMIT 1;
+-- name: awaited_chains
+-- For the end of which of these chains a job waits.
+SELECT c.value AS chain FROM :chains[bigint] c
+WHERE EXISTS (SELECT 1 FROM dependencies WHERE chain = c.value AND met = 0);
 
 -- name: lower_open_deps
 -- Some chains ended: their dependents have as many dependencies less as have these policies.
@@ -24,13 +25,18 @@ UPDATE dependencies SET met = 0 WHERE chain IN :chains[bigint] AND met = 1
 AND job_number + 0 IN :numbers[bigint];
 
 -- name: dependents
--- Who waits for the end of these chains.
+-- The jobs that wait for the end of these chains.
 SELECT DISTINCT job_number FROM dependencies
 WHERE chain IN :chains[bigint] AND met = 0;
 
 -- name: all_dependents
--- Who comes after these chains, whether they still wait or not.
+-- The jobs that come after these chains, whether they still wait or not.
 SELECT DISTINCT job_number, chain, policy FROM dependencies WHERE chain IN :chains[bigint];
+
+-- name: newest_dependents
+-- Some of those who come after these chains, whether they still wait or not: the newest of the newest chains.
+SELECT job_number FROM dependencies WHERE chain IN :chains[bigint]
+ORDER BY chain DESC, job_number DESC LIMIT :count;
 
 -- name: dependencies_of
 -- What some jobs come after.
@@ -56,7 +62,7 @@ SELECT DISTINCT n.job_number FROM needs n JOIN jobs j ON j.number = n.job_number
 WHERE n.artifact IN :artifacts[text] AND j.status = 'WAITING_ON_DEPS';
 
 -- name: needs_that_name_jobs
--- Of which of these kinds, which name jobs, anybody needs an artifact. The semicolon follows the colon.
+-- Those of these kinds, which name jobs, of which a job needs an artifact. The semicolon follows the colon.
 SELECT k.value AS kind FROM :kinds[text] k
 WHERE EXISTS (SELECT 1 FROM needs WHERE artifact >= k.value || ':' AND artifact < k.value || ';');
 
@@ -66,25 +72,25 @@ SELECT DISTINCT job_number, artifact FROM needs WHERE artifact IN :artifacts[tex
 
 -- name: producers
 -- Jobs that make one of these artifacts.
-SELECT p.artifact, j.number, j.job_id, j.chain FROM produces p JOIN jobs j ON j.number = p.job_number
+SELECT p.artifact, j.number, j.job_id, j.first_job AS chain, j.history FROM produces p JOIN jobs j ON j.number = p.job_number
 WHERE p.artifact IN :artifacts[text] ORDER BY j.number;
 
 -- name: put_marker
--- A custom artifact is there.
+-- Set a marker.
 INSERT INTO markers (artifact, job_number, created_at) VALUES (:artifact, :job_number, :created_at)
 ON CONFLICT (artifact) DO UPDATE SET job_number = excluded.job_number;
 
 -- name: remove_markers
--- Custom artifacts are gone.
+-- Delete markers.
 DELETE FROM markers WHERE artifact IN :artifacts[text];
 
 -- name: unmake_markers
--- Custom artifacts that these jobs made, or that somebody set by hand, are gone.
+-- Delete markers that these jobs made, or that were set by hand.
 DELETE FROM markers WHERE artifact IN :artifacts[text]
 AND (job_number IS NULL OR job_number IN :makers[bigint]);
 
 -- name: present_markers
--- Which of these custom artifacts are there.
+-- Which of these markers are set.
 SELECT artifact FROM markers WHERE artifact IN :artifacts[text];
 
 -- name: insert_watch

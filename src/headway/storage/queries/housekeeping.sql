@@ -1,5 +1,5 @@
 -- name: place_lock_waiters
--- Those who wait for locks stand where their jobs stand in the queue.
+-- Jobs have the same position in the queues for locks as in the queue of jobs.
 UPDATE lock_waiters SET position = (SELECT position FROM jobs WHERE number = job_number)
 WHERE priority = :priority;
 
@@ -10,14 +10,23 @@ UNION ALL
 SELECT {jobs} FROM jobs WHERE chain IN :chains[bigint] AND retry_of IS NOT NULL
 ORDER BY number;
 
--- name: leave_chain
+-- name: chain_members_with_history
+-- All links of some chains, and what rewinds took from them.
+SELECT {jobs} FROM jobs WHERE number IN :chains[bigint] AND chain = number
+UNION ALL
+SELECT {jobs} FROM jobs WHERE chain IN :chains[bigint] AND retry_of IS NOT NULL
+UNION ALL
+SELECT {jobs} FROM jobs WHERE first_job IN :chains[bigint] AND history = 1
+ORDER BY number;
+
+-- name: become_history
 -- A retry of an earlier generation is history: neither its chain nor its group is judged by it.
--- The minus keeps it findable from its first job.
+-- `first_job` and `history` are derived from the chain, whose sign the version before reads.
 UPDATE jobs SET chain = -chain, group_id = NULL, group_place = NULL WHERE number = :number;
 
 -- name: ended_from
 -- Jobs that ended like this, by number.
-SELECT number, chain, created_at, finished_at FROM jobs
+SELECT number, first_job AS chain, created_at, finished_at FROM jobs
 WHERE status = :status AND finished_at IS NOT NULL AND number > :after
 ORDER BY number LIMIT :count;
 
@@ -38,7 +47,7 @@ WHERE group_id IN :group_ids[text]
 AND (finished_at IS NULL OR finished_at > :until);
 
 -- name: jobs_with_undelivered_messages
--- For which of these jobs somebody is still to be told.
+-- Which of these jobs have a message that is still to be delivered.
 SELECT DISTINCT job_number FROM deliveries
 WHERE job_number IN :numbers[bigint] AND status = 'PENDING';
 
@@ -132,74 +141,6 @@ ORDER BY schedule_id, fire_time LIMIT :count;
 DELETE FROM fires WHERE schedule_id = :schedule_id AND fire_time = :fire_time;
 
 -- name: put_fact
--- Set a small thing, whatever it was before.
+-- Set a fact, also if it is set already.
 INSERT INTO facts (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
-
--- name: verify_running_without_lease
--- A running job has a lease.
-SELECT number AS subject FROM jobs WHERE status = 'RUNNING' AND finished_at IS NULL
-AND number NOT IN (SELECT job_number FROM leases) LIMIT :count;
-
--- name: verify_running_without_open_run
--- A running job has an open run, the one it names.
-SELECT j.number AS subject FROM jobs j
-LEFT JOIN runs r ON r.run_id = j.run_id AND r.job_number = j.number
-WHERE j.status = 'RUNNING' AND j.finished_at IS NULL AND (r.run_id IS NULL OR r.status IS NOT NULL) LIMIT :count;
-
--- name: verify_lease_without_running_job
--- A lease belongs to a running job and its run.
-SELECT le.lease_id AS subject FROM leases le LEFT JOIN jobs j ON j.number = le.job_number
-WHERE j.number IS NULL OR j.status <> 'RUNNING' OR j.run_id <> le.lease_id LIMIT :count;
-
--- name: verify_open_run_without_running_job
--- An open run belongs to a running job.
-SELECT r.run_id AS subject FROM runs r LEFT JOIN jobs j ON j.number = r.job_number
-WHERE r.status IS NULL AND (j.number IS NULL OR j.status <> 'RUNNING') LIMIT :count;
-
--- name: verify_open_dependencies
--- The number of open dependencies is what the dependencies say.
-SELECT j.number AS subject FROM jobs j
-WHERE j.open_deps <> (SELECT count(*) FROM dependencies d WHERE d.job_number = j.number AND d.met = 0)
-LIMIT :count;
-
--- name: verify_lock_without_running_job
--- Locks are held by running jobs only.
-SELECT lo.key AS subject FROM locks lo LEFT JOIN jobs j ON j.number = lo.job_number
-WHERE j.number IS NULL OR j.status <> 'RUNNING' LIMIT :count;
-
--- name: verify_conflicting_locks
--- An exclusive lock has one holder.
-SELECT key AS subject FROM locks GROUP BY key
-HAVING count(*) > 1 AND max(CASE mode WHEN 'exclusive' THEN 1 ELSE 0 END) = 1 LIMIT :count;
-
--- name: verify_claim_without_worker
--- A claimed job has a worker and a time at which the claim ends.
-SELECT number AS subject FROM jobs WHERE finished_at IS NULL
-AND status IN ('CLAIMED', 'PREPARING', 'LEASE_PENDING') AND (worker_id IS NULL OR claim_expires_at IS NULL)
-LIMIT :count;
-
--- name: verify_two_active_links
--- At most one link of a chain is active.
-SELECT chain AS subject FROM jobs WHERE finished_at IS NULL GROUP BY chain HAVING count(*) > 1 LIMIT :count;
-
--- name: verify_line_without_waiting
--- Whoever stands in a line for a lock is ready, waits for locks or is claimed, as the line says.
-SELECT w.job_number AS subject FROM lock_waiters w LEFT JOIN jobs j ON j.number = w.job_number
-WHERE j.number IS NULL OR j.priority <> w.priority OR j.position <> w.position
-OR w.standing <> CASE WHEN j.status = 'QUEUED' THEN 0 WHEN j.status = 'WAITING_ON_LOCKS' THEN 1
-    WHEN j.phase = 1 THEN 2 ELSE -1 END
-LIMIT :count;
-
--- name: verify_waiting_without_line
--- Whoever waits for locks stands in a line.
-SELECT number AS subject FROM jobs WHERE status = 'WAITING_ON_LOCKS' AND finished_at IS NULL
-AND number NOT IN (SELECT job_number FROM lock_waiters) LIMIT :count;
-
--- name: verify_ends
--- A job ended as its run did.
-SELECT j.number AS subject FROM jobs j LEFT JOIN runs r ON r.run_id = j.run_id
-WHERE j.finished_at IS NOT NULL AND j.status <> coalesce(CASE r.status
-    WHEN 'COMPLETED' THEN 'SUCCEEDED' WHEN 'SKIPPED' THEN 'SKIPPED' WHEN 'FAILED' THEN 'FAILED' END, '')
-AND NOT (j.status = 'TIMEOUT' AND coalesce(r.status, '') = 'FAILED')
-AND j.status NOT IN ('CANCELLED', 'BLOCKED_BY_DEPENDENCY', 'BLOCKED_BY_APPROVAL') LIMIT :count;

@@ -20,9 +20,9 @@ SELECT job_id, number FROM jobs WHERE job_id IN :job_ids[text];
 
 -- name: chains_of_jobs
 -- Jobs by their numbers or ids, with their chains.
-SELECT number, job_id, chain FROM jobs WHERE number IN :numbers[bigint]
+SELECT number, job_id, first_job AS chain FROM jobs WHERE number IN :numbers[bigint]
 UNION ALL
-SELECT number, job_id, chain FROM jobs WHERE job_id IN :job_ids[text];
+SELECT number, job_id, first_job AS chain FROM jobs WHERE job_id IN :job_ids[text];
 
 -- name: job_records
 -- Everything the scheduler decides from, for some jobs.
@@ -36,7 +36,7 @@ WHERE idempotency_key IN :keys[text];
 -- name: succeeded_since
 -- Whether a job with this key succeeded at or after a moment; the job's own chain does not count.
 SELECT number FROM jobs WHERE dedup_key = :dedup_key AND status = 'SUCCEEDED' AND finished_at >= :since
-AND abs(chain) <> (SELECT abs(chain) FROM jobs WHERE number = :number) LIMIT 1;
+AND first_job <> (SELECT first_job FROM jobs WHERE number = :number) LIMIT 1;
 
 -- name: change_job
 -- New params, priority, position or time of a job that waits.
@@ -45,7 +45,7 @@ UPDATE jobs SET payload_id = :payload_id, priority = :priority, position = :posi
 WHERE number = :number;
 
 -- name: admit_jobs
--- Where waiting jobs stand now, and why. A limit has kept a job waiting until another gate closes.
+-- The status of waiting jobs, and why they wait. A limit has kept a job waiting until another gate closes.
 UPDATE jobs SET status = :status, due_at = :due_at, wait_kind = :wait_kind, wait_detail = :wait_detail,
     waited_on = :waited_on, queued_at = coalesce(:queued_at::bigint, queued_at), claim_expires_at = NULL,
     worker_id = NULL, limited_since = CASE WHEN :wait_kind::text IS NULL THEN limited_since END,
@@ -53,7 +53,7 @@ UPDATE jobs SET status = :status, due_at = :due_at, wait_kind = :wait_kind, wait
 WHERE number IN :numbers[bigint];
 
 -- name: set_approval
--- What a person said.
+-- An approval or a rejection.
 UPDATE jobs SET approval = :approval WHERE number = :number;
 
 -- name: lane_heads
@@ -111,6 +111,15 @@ SELECT number, job_id, chain, status, wait_detail, attempt FROM jobs
 WHERE chain IN :chains[bigint] AND retry_of IS NOT NULL
 ORDER BY chain, number;
 
+-- name: chain_links_with_history
+-- The links of some chains, and what rewinds took from them, oldest first.
+SELECT number, job_id, history FROM jobs WHERE number IN :chains[bigint] AND chain = number
+UNION ALL
+SELECT number, job_id, history FROM jobs WHERE chain IN :chains[bigint] AND retry_of IS NOT NULL
+UNION ALL
+SELECT number, job_id, history FROM jobs WHERE first_job IN :chains[bigint] AND history = 1
+ORDER BY number;
+
 -- name: due_jobs
 -- Jobs whose time has come.
 SELECT number FROM jobs WHERE due_at <= :now ORDER BY due_at LIMIT :count;
@@ -122,6 +131,10 @@ SELECT (SELECT due_at FROM jobs WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1
 -- name: expired_claims
 -- Claims that no worker turned into a lease in time.
 SELECT number FROM jobs WHERE claim_expires_at <= :now ORDER BY claim_expires_at LIMIT :count;
+
+-- name: claimed_jobs
+-- Jobs that workers have taken and not started.
+SELECT number FROM jobs WHERE claim_expires_at IS NOT NULL ORDER BY number;
 
 -- name: next_claim_expiry
 -- When the next claim expires.
@@ -138,7 +151,7 @@ SELECT number FROM jobs WHERE phase = 2 AND number > :after AND number NOT IN (S
 ORDER BY number LIMIT :count;
 
 -- name: without_retry_decision
--- Failures for which nobody decided whether to try again.
+-- Failures without a decision on a retry.
 SELECT number FROM jobs WHERE (status = 'FAILED' OR status = 'TIMEOUT') AND retry_state = 'none'
 AND number > :after ORDER BY number LIMIT :count;
 
@@ -173,11 +186,12 @@ UPDATE jobs SET position = :position WHERE number = :number;
 SELECT count(*) AS count FROM jobs WHERE phase = 0;
 
 -- name: waiting_by_lane
--- How many jobs wait in which lane, status and for what, and since when the oldest does.
+-- How many jobs wait in which lane, status and for what, and since when the oldest does. The sum keeps SQLite from
+-- going through all jobs that there ever were, lane by lane.
 SELECT l.{lanes}, w.status, w.wait_kind, w.count, w.oldest FROM (
-    SELECT lane_id, status, wait_kind, count(*) AS count, min(created_at) AS oldest
+    SELECT lane_id + 0 AS lane_id, status, wait_kind, count(*) AS count, min(created_at) AS oldest
     FROM jobs WHERE phase = 0
-    GROUP BY lane_id, status, wait_kind
+    GROUP BY lane_id + 0, status, wait_kind
 ) w JOIN lanes l USING (lane_id);
 
 -- name: totals
@@ -199,7 +213,7 @@ UPDATE jobs SET status = 'QUEUED', claim_expires_at = NULL, worker_id = NULL, de
 WHERE number = :number;
 
 -- name: open_groups_without_active_members
--- Groups that nobody marked as ended although every member has.
+-- Groups that are not marked as ended although every member has ended.
 SELECT group_id FROM groups WHERE ended_at IS NULL AND NOT EXISTS (
     SELECT 1 FROM jobs WHERE jobs.group_id = groups.group_id AND jobs.finished_at IS NULL);
 

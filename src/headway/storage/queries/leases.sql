@@ -1,13 +1,13 @@
 -- name: grant_leases
--- Permission to run jobs that have just been started for a while. The run's id is the lease's too.
+-- Leases for jobs that have just been started. The run's id is the lease's too.
 INSERT INTO leases (lease_id, job_number, lane_id, worker_id, ttl_ms, granted_at, expires_at, deadline)
 SELECT run_id, number, lane_id, worker_id, :ttl_ms::bigint, started_at, :expires_at::bigint,
     :deadline::bigint
 FROM jobs WHERE number IN :numbers[bigint];
 
 -- name: end_leases
--- These leases, of one worker or of all, are over: one without a row was lost. Whoever else is about to
--- end one of them is waited for.
+-- These leases, of one worker or of all, are over: one without a row was lost. Waits for the
+-- row lock of a transaction that ends one of them too.
 DELETE FROM leases WHERE lease_id IN :lease_ids[text]
 AND worker_id = coalesce(:worker_id::text, worker_id)
 RETURNING job_number, progress;
@@ -26,7 +26,7 @@ FROM runs r JOIN jobs j ON j.number = r.job_number JOIN lanes l USING (lane_id)
 WHERE r.run_id = :lease_id AND r.lease_state IS NOT NULL;
 
 -- name: expired_leases
--- Leases that nobody renewed in time.
+-- Leases that were not renewed in time.
 SELECT lease_id, job_number, worker_id, expires_at, deadline FROM leases
 WHERE expires_at <= :now ORDER BY expires_at LIMIT :count;
 
@@ -46,7 +46,7 @@ FROM leases le JOIN jobs j ON j.number = le.job_number JOIN lanes l ON l.lane_id
 ORDER BY le.granted_at, le.lease_id;
 
 -- name: leases_of_worker
--- What a worker holds.
+-- The leases of a worker.
 SELECT le.lease_id, le.job_number, j.job_id FROM leases le JOIN jobs j ON j.number = le.job_number
 WHERE le.worker_id = :worker_id ORDER BY le.lease_id;
 
@@ -60,13 +60,13 @@ ORDER BY job_number LIMIT :count;
 SELECT lease_id, job_number FROM leases WHERE worker_id = :worker_id AND job_number IN :numbers[bigint];
 
 -- name: prolong_leases
--- After a restart, workers elsewhere get at least one time-to-live to come back, but never more
+-- After a restart, workers that live get at least one time-to-live to come back, but never more
 -- than the job's own time-out.
 UPDATE leases SET expires_at = greatest(expires_at, least(:now + ttl_ms, coalesce(deadline, :now + ttl_ms)))
 WHERE worker_id NOT IN :except_workers[text];
 
 -- name: next_reservation_expiry
--- When the active reservation ends by itself, or for want of a word from the server that made it.
+-- When the active reservation ends by itself, or because the server that made it is silent.
 SELECT min(CASE WHEN r.server IS NULL THEN r.expires_at
     ELSE least(r.expires_at, coalesce(w.last_seen, r.created_at) + :silence::bigint) END) AS at
 FROM reservations r LEFT JOIN workers w ON w.worker_id = r.server WHERE r.state = 'ACTIVE';

@@ -26,7 +26,7 @@ SELECT j.job_id, r.at, r.amount FROM rate_uses r JOIN jobs j ON j.number = r.job
 WHERE r.name = :name AND r.at > :since AND r.amount > 0 ORDER BY r.at, r.job_number LIMIT :count;
 
 -- name: anybody_limited
--- Whether a full limit keeps anybody waiting.
+-- Whether a full limit keeps a job waiting.
 SELECT 1 AS one FROM jobs WHERE limited_since IS NOT NULL LIMIT 1;
 
 -- name: forget_rate_uses

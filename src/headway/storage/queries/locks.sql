@@ -4,10 +4,10 @@ INSERT INTO locks (key, job_number, mode, since) VALUES (:key, :job_number, :mod
 
 -- name: free_locks
 -- Jobs that ended hold nothing any more.
-DELETE FROM locks WHERE job_number IN :numbers[bigint] RETURNING key;
+DELETE FROM locks WHERE job_number IN :numbers[bigint];
 
 -- name: holders
--- Who holds some locks.
+-- The holders of some locks.
 SELECT lo.key, lo.mode, lo.since, lo.job_number, j.job_id FROM locks lo JOIN jobs j ON j.number = lo.job_number
 WHERE lo.key IN :keys[text] ORDER BY lo.key, lo.since;
 
@@ -17,7 +17,7 @@ SELECT lo.key, lo.mode, lo.since, lo.job_number, j.job_id FROM locks lo JOIN job
 ORDER BY lo.key, lo.since;
 
 -- name: stand_in_line
--- A job stands in the line for a lock: 0 ready to start, 1 waits for locks, 2 claimed.
+-- Queue a job for a lock: 0 ready to start, 1 waits for locks, 2 claimed.
 INSERT INTO lock_waiters (key, job_number, mode, standing, lane_id, priority, position)
 VALUES (:key, :job_number, :mode, :standing, :lane_id, :priority, :position)
 ON CONFLICT (key, job_number) DO UPDATE SET standing = excluded.standing, priority = excluded.priority,
@@ -32,7 +32,7 @@ UPDATE lock_waiters SET standing = 2 WHERE job_number IN :numbers[bigint];
 DELETE FROM lock_waiters WHERE job_number IN :numbers[bigint];
 
 -- name: locks_with_lines
--- Every lock that somebody waits for or is about to take: one index seek for each.
+-- Every lock that a job waits for or is about to take: one index seek for each.
 WITH RECURSIVE found (key) AS (
     SELECT (SELECT key FROM lock_waiters ORDER BY key LIMIT 1)
     UNION ALL
@@ -49,7 +49,7 @@ WHERE w.key IN :keys[text] AND w.mode = 'exclusive'
 ORDER BY w.priority DESC, w.position, w.job_number LIMIT :most;
 
 -- name: locks_in_line
--- The locks that some jobs stand in line for.
+-- The locks that some jobs are queued for.
 SELECT job_number, key, mode FROM lock_waiters WHERE job_number IN :numbers[bigint];
 
 -- name: count_lock_waiters

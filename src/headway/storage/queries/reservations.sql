@@ -1,5 +1,5 @@
 -- name: active_reservation
--- Who holds the next slot.
+-- The reservation of the next slot.
 SELECT {reservations} FROM reservations WHERE state = 'ACTIVE';
 
 -- name: reservation_by_id
@@ -7,7 +7,7 @@ SELECT {reservations} FROM reservations WHERE state = 'ACTIVE';
 SELECT {reservations} FROM reservations WHERE reservation_id = :reservation_id;
 
 -- name: insert_reservation
--- Somebody reserves the next slot.
+-- Reserve the next slot.
 INSERT INTO reservations (reservation_id, reserved_by, server, state, created_at, expires_at)
 VALUES (:reservation_id, :reserved_by, :server, 'ACTIVE', :created_at, :expires_at);
 
@@ -16,7 +16,7 @@ VALUES (:reservation_id, :reserved_by, :server, 'ACTIVE', :created_at, :expires_
 UPDATE reservations SET running = 1 WHERE reservation_id = :reservation_id AND state = 'ACTIVE';
 
 -- name: renew_reservation
--- Its holder lives.
+-- Renew a reservation.
 UPDATE reservations SET expires_at = :expires_at WHERE reservation_id = :reservation_id AND state = 'ACTIVE';
 
 -- name: end_reservation
@@ -25,7 +25,7 @@ UPDATE reservations SET state = :state, ended_at = :ended_at
 WHERE reservation_id = :reservation_id AND state = 'ACTIVE';
 
 -- name: expire_reservations
--- Whoever did not renew in time has lost the slot, and so has a server that is silent for too long.
+-- Reservations that were not renewed in time expire, and so do those of a server that is silent for too long.
 UPDATE reservations SET state = 'EXPIRED', ended_at = :now WHERE state = 'ACTIVE' AND (
     expires_at <= :now OR (server IS NOT NULL AND :now::bigint - :silence::bigint >= coalesce(
         (SELECT last_seen FROM workers WHERE worker_id = server), created_at)));

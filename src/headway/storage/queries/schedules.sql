@@ -19,7 +19,7 @@ SELECT body FROM schedules WHERE next_at <= :now ORDER BY next_at LIMIT :count;
 SELECT min(next_at) AS at FROM schedules WHERE next_at IS NOT NULL;
 
 -- name: insert_fire
--- A fire happens once, whoever sees it first.
+-- Record a fire, which happens once: only the first server inserts the row.
 INSERT INTO fires (schedule_id, fire_time, job_number) VALUES (:schedule_id, :fire_time, :job_number)
 ON CONFLICT DO NOTHING;
 

@@ -1,6 +1,8 @@
--- name: template_by_id_or_name
--- One template.
-SELECT body FROM templates WHERE template_id = :name OR name = :name;
+-- name: templates_by_id_or_name
+-- Some templates.
+SELECT body FROM templates WHERE template_id IN :names[text]
+UNION ALL
+SELECT body FROM templates WHERE name IN :names[text];
 
 -- name: insert_template
 -- A new template.

@@ -43,7 +43,7 @@ SELECT d.delivery_id, d.url, d.due_at FROM deliveries d WHERE d.due_at <= :now A
 ORDER BY d.due_at, d.delivery_id LIMIT :count;
 
 -- name: take_delivery
--- This server tries a message: nobody else does until the moment given.
+-- This server tries a message; no other server does until the moment given.
 UPDATE deliveries SET due_at = :until WHERE delivery_id = :delivery_id AND due_at <= :now;
 
 -- name: deliveries_to_send
@@ -83,11 +83,11 @@ SELECT {deliveries} FROM deliveries WHERE delivery_id = :delivery_id;
 SELECT status, count(*) AS count FROM deliveries GROUP BY status;
 
 -- name: fact
--- A small thing that was set once.
+-- The value of a fact.
 SELECT value FROM facts WHERE name = :name;
 
 -- name: set_fact
--- Set a small thing, unless it is set.
+-- Set a fact, unless it is set already.
 INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
 
 -- name: bring_back_deliveries

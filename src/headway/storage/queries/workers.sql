@@ -1,5 +1,5 @@
 -- name: see_worker
--- A worker says that it is there; whose it is never changes. A new process is not drained any more.
+-- A worker registers; its token never changes. A new process is not drained any more.
 INSERT INTO workers (worker_id, token_id, host, pid, process_started, built_in, abilities, slots, first_seen, last_seen,
     data_id, data, url)
 VALUES (:worker_id, :token_id, :host, :pid, :process_started, :built_in, :abilities, :slots, :now, :now,
@@ -65,7 +65,7 @@ DELETE FROM workers WHERE worker_id IN (
 RETURNING worker_id AS id;
 
 -- name: held_by_worker
--- Which jobs each worker holds, and since when if it runs them.
-SELECT le.worker_id, j.job_id, le.granted_at AS since FROM leases le JOIN jobs j ON j.number = le.job_number
+-- Which jobs each worker holds, and since when if it runs them. With a join, SQLite reads every job there ever was.
+SELECT worker_id, (SELECT job_id FROM jobs WHERE number = job_number) AS job_id, granted_at AS since FROM leases
 UNION ALL
 SELECT worker_id, job_id, NULL AS since FROM jobs WHERE claim_expires_at IS NOT NULL;

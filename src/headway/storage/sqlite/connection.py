@@ -4,7 +4,6 @@ import contextlib
 import operator
 import re
 import sqlite3
-import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
@@ -15,19 +14,24 @@ import msgspec
 from headway.domain import errors
 from headway.domain.values import moments
 from headway.storage import queries
+from headway.storage.engine.question import Row
 from headway.storage.engine.store import Clock
-from headway.storage.engine.transaction import Row, Transaction
+from headway.storage.engine.transaction import Transaction
 from headway.storage.sqlite.datagrams import Datagrams
-from headway.storage.sqlite.files import DAMAGED, DatabaseFiles, code, said
-
-GIVE_UP_AFTER_S = 60.0
+from headway.storage.sqlite.files import (
+    BUSY,
+    DAMAGED,
+    DatabaseFiles,
+    code,
+    execute_when_free,
+    said,
+)
 
 T = TypeVar("T")
 
 PACKAGE = "headway.storage.sqlite"
-_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _LOST = (
-    _BUSY
+    BUSY
     | DAMAGED
     | {
         sqlite3.SQLITE_IOERR,
@@ -71,15 +75,10 @@ class SqliteConnection:
 
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a query that was put together from filters."""
-        return _dictionaries(self.raw.execute(sql, params))
+        return _dictionaries(self.raw.execute(queries.expanded(PACKAGE, sql), params))
 
     def expect(self, name: str, params: Mapping[str, Any]) -> None:
-        """Nothing is far away."""
-
-    def ask(self, name: str, params: Mapping[str, Any]) -> Callable[[], Sequence[Row]]:
-        """The rows of a named query, read at once."""
-        rows = self.all(name, params)
-        return lambda: rows
+        """There is no round trip to save."""
 
     def run(self, name: str, params: Mapping[str, Any]) -> int:
         """Run a statement; return how many rows it touched."""
@@ -157,18 +156,7 @@ class SqliteSession:
 
     def begin(self, *, beside: bool = False) -> None:
         """Become the only writer; another process that writes is waited for."""
-        give_up = time.monotonic() + GIVE_UP_AFTER_S
-        while True:
-            try:
-                self._raw.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                if code(error) not in _BUSY:
-                    raise
-                if time.monotonic() > give_up:
-                    raise errors.Unavailable(
-                        "another process has been writing to the database for a minute"
-                    ) from None
+        execute_when_free(self._raw, "BEGIN IMMEDIATE")
 
     def transaction(self) -> Transaction:
         """The handle for one piece of work."""

@@ -20,6 +20,7 @@ from headway.storage.sqlite.datagrams import Datagrams
 from headway.storage.sqlite.files import (
     DatabaseFiles,
     connect,
+    execute_when_free,
     looking,
     naming_damage,
     refuse_orphaned_log,
@@ -125,6 +126,9 @@ class SqliteDatabase:
         try:
             with naming_damage(self.path):
                 yield
+        except errors.DatabaseDamaged as damage:
+            self._files.note_damage(str(damage.__cause__ or damage.detail))
+            raise
         except sqlite3.OperationalError as error:
             raise errors.Unavailable(f"the database cannot be read: {error}") from error
 
@@ -157,17 +161,6 @@ class SqliteDatabase:
             found.append(str(error))
         return [line for line in found if line != "ok"]
 
-    def orphans(self) -> list[str]:
-        """Rows that refer to nothing."""
-        with (
-            naming_damage(self.path),
-            contextlib.closing(connect(self.path, read_only=True, create=False)) as raw,
-        ):
-            return [
-                f"{row[0]} row {row[1]} refers to a missing {row[2]}"
-                for row in raw.execute("PRAGMA foreign_key_check")
-            ]
-
     def close(self) -> None:
         """Close every connection and remove the socket."""
         while not self._readers.empty():
@@ -187,7 +180,7 @@ def _take(raw: sqlite3.Connection, steps: Sequence[Migration]) -> list[str]:
     if not steps or _applied(raw) >= steps[-1][0]:
         return []
     taken = []
-    raw.execute("BEGIN IMMEDIATE")
+    execute_when_free(raw, "BEGIN IMMEDIATE")
     try:
         raw.execute(_MIGRATIONS_TABLE)
         done = _applied(raw)  # another process may have been quicker

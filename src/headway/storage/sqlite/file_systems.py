@@ -42,7 +42,7 @@ def _kind(folder: str) -> str:
 
 
 def _read(line: str) -> tuple[str, str]:
-    """Mount point and type of one line; of what stands between them the length varies."""
+    """Mount point and type of one line; the fields between them vary in number."""
     before, _, after = line.partition(" - ")
     place = before.split(" ")[4]
     return _ESCAPED.sub(lambda match: chr(int(match[1], 8)), place), after.split(" ")[0]

@@ -2,20 +2,26 @@
 
 An open file outlives its name: what is written to one that was deleted or replaced is gone after a
 restart. So every commit compares device and inode of what was opened with what the path names now,
-and refuses a database file that was emptied in place.
+and looks whether a database file that was changed in place is still the same database.
 """
 
 import contextlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from headway.domain import errors
 from headway.files import private_files
 
 BUSY_TIMEOUT_MS = 5000
+GIVE_UP_AFTER_S = 60.0
+RETRY_AFTER_S = 0.005
+
+BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
@@ -28,7 +34,8 @@ class DatabaseFiles:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self._known: dict[str, Identity] = {}
-        self._emptied = False
+        self._damage: str | None = None
+        self._seen = _Seen()
         self._open = 0
         self._lock = threading.Lock()
 
@@ -46,7 +53,8 @@ class DatabaseFiles:
             self._open -= 1
             if not self._open:
                 self._known = {}
-                self._emptied = False
+                self._damage = None
+                self._seen = _Seen()
 
     def _connect(self, *, durable: bool, read_only: bool) -> sqlite3.Connection:
         is_first = not self._open
@@ -65,17 +73,40 @@ class DatabaseFiles:
         return raw
 
     def check(self) -> None:
-        """Refuse to go on if a path no longer names the file that was opened, or it is empty."""
+        """Refuse to go on if a path names another file than was opened, or the file is damaged."""
         for path, known in self._known.items():
             found = _status(path)
             if found is None or _identity(found) != known:
                 raise errors.DatabaseMoved(
                     self.path.name, os.path.basename(path), replaced=found is not None
                 )
-            if not found.st_size and path == str(self.path):
-                self._emptied = True
-        if self._emptied:  # what is put into it later does not fit the log
-            raise errors.DatabaseDamaged(self.path.name, "it was emptied while it was in use")
+            if path == str(self.path) and not self._seen.covers(found):
+                self._look_into(found)
+        if self._damage is not None:  # what is put into it later does not fit the log
+            raise errors.DatabaseDamaged(self.path.name, self._damage)
+
+    def note_damage(self, problem: str) -> None:
+        """SQLite has found the file damaged: nothing more is written to it."""
+        self._damage = self._damage or problem
+
+    def _look_into(self, status: os.stat_result) -> None:
+        """Look at the file itself, without its log. As a rule, a checkpoint has written to it."""
+        seen = self._seen
+        if not status.st_size:
+            return self.note_damage("it was emptied while it was in use")
+        try:
+            version = _schema_version(self.path)
+        except sqlite3.DatabaseError as error:
+            # While another process extends the file, its first page counts pages that follow.
+            if code(error) == sqlite3.SQLITE_CORRUPT and status.st_size < seen.largest:
+                return self.note_damage("it was cut off while it was in use")
+            if code(error) == sqlite3.SQLITE_NOTADB:
+                return self.note_damage("it was overwritten while it was in use")
+            return None
+        if version < seen.schema:
+            return self.note_damage("it was overwritten while it was in use")
+        self._seen = _Seen.of(status, version, max(seen.largest, status.st_size))
+        return None
 
     def _found(self) -> dict[str, Identity]:
         real = os.path.realpath(self.path)  # SQLite follows links, and writes beside the target
@@ -86,6 +117,31 @@ class DatabaseFiles:
                 raise errors.DatabaseMoved(self.path.name, os.path.basename(path), replaced=False)
             found[path] = _identity(status)
         return found
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The database file when it was last looked into."""
+
+    size: int = -1
+    changed: int = 0
+    largest: int = 0
+    schema: int = 0
+
+    @classmethod
+    def of(cls, status: os.stat_result, schema: int, largest: int) -> "_Seen":
+        return cls(status.st_size, status.st_mtime_ns, largest, schema)
+
+    def covers(self, status: os.stat_result) -> bool:
+        """Whether it was not written to since."""
+        return (status.st_size, status.st_mtime_ns) == (self.size, self.changed)
+
+
+def _schema_version(path: Path) -> int:
+    """The number of changes to the schema, as the first page of the file itself has it."""
+    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"  # without locks and without the log
+    with contextlib.closing(sqlite3.connect(uri, uri=True)) as raw:
+        return int(raw.execute("PRAGMA schema_version").fetchone()[0])
 
 
 def _status(path: str) -> os.stat_result | None:
@@ -122,7 +178,7 @@ def connect(
         isolation_level=None,
         check_same_thread=False,
     )
-    raw.execute("PRAGMA journal_mode=WAL")
+    execute_when_free(raw, "PRAGMA journal_mode=WAL")
     raw.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
     raw.execute("PRAGMA temp_store=MEMORY")
     raw.execute("PRAGMA cache_size=-16000")
@@ -130,6 +186,28 @@ def connect(
     if read_only:
         raw.execute("PRAGMA query_only=ON")
     return raw
+
+
+def execute_when_free(raw: sqlite3.Connection, statement: str) -> None:
+    """Execute a statement that needs a lock of the file, and wait while another process has it.
+
+    SQLite's own time-out is not enough. It is shorter than a long transaction, and it does not
+    apply where two connections could wait for each other: when both turn a new file to WAL, one
+    of them fails at once.
+    """
+    give_up = time.monotonic() + GIVE_UP_AFTER_S
+    while True:
+        try:
+            raw.execute(statement)
+            return
+        except sqlite3.OperationalError as error:
+            if code(error) not in BUSY:
+                raise
+            if time.monotonic() > give_up:
+                raise errors.Unavailable(
+                    "another process has been writing to the database for a minute"
+                ) from None
+            time.sleep(RETRY_AFTER_S)
 
 
 def code(error: Exception) -> int:

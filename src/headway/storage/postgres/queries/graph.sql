@@ -16,7 +16,9 @@ WITH RECURSIVE found (chain) AS (
         SELECT n.job_number FROM (
             SELECT number, job_id, terms FROM jobs WHERE number = f.chain
             UNION ALL
-            SELECT number, job_id, terms FROM jobs WHERE chain IN (f.chain, -f.chain) AND retry_of IS NOT NULL
+            SELECT number, job_id, terms FROM jobs WHERE chain = f.chain AND retry_of IS NOT NULL
+            UNION ALL
+            SELECT number, job_id, terms FROM jobs WHERE first_job = f.chain AND history = 1
         ) link
         CROSS JOIN LATERAL (
             SELECT value AS artifact FROM json_array_elements_text(CAST(link.terms AS json) -> 'produces')
@@ -26,8 +28,7 @@ WITH RECURSIVE found (chain) AS (
         ) made
         CROSS JOIN LATERAL (SELECT job_number FROM needs WHERE artifact = made.artifact OFFSET 0) n
         OFFSET 0) d
-    CROSS JOIN LATERAL (SELECT chain FROM jobs WHERE number = d.job_number OFFSET 0) j
-    WHERE j.chain > 0
+    CROSS JOIN LATERAL (SELECT chain FROM jobs WHERE number = d.job_number AND history = 0 OFFSET 0) j
 )
 SELECT chain FROM found;
 

@@ -1,5 +1,5 @@
 -- name: allocate
--- Take so many numbers of each counter; answers the last of each.
+-- Take so many numbers of each counter; returns the last of each.
 SELECT name, value FROM take_numbers(:jobs, :positions, :payloads);
 
 -- name: raise_position
@@ -47,7 +47,7 @@ FROM jsonb_array_elements(CAST(:jobs AS jsonb)) AS r (value);
 SELECT j.{jobs}, l.queue, l.job_type, l.cost_units, l.requires, l.limits,
     CASE WHEN octet_length(p.body) > :largest::bigint THEN NULL ELSE p.body END AS params,
     CASE WHEN octet_length(p.body) > :largest::bigint THEN octet_length(p.body) END AS params_size,
-    (SELECT job_id FROM jobs WHERE number = abs(j.chain)) AS chain_id,
+    (SELECT job_id FROM jobs WHERE number = j.first_job) AS chain_id,
     (SELECT job_id FROM jobs WHERE number = j.retry_of) AS retry_of_id,
     CASE WHEN j.status IN ('FAILED', 'TIMEOUT') THEN (SELECT job_id FROM jobs
         WHERE chain = j.chain AND retry_of = j.number ORDER BY number DESC LIMIT 1)
@@ -60,7 +60,7 @@ FROM jobs j JOIN lanes l USING (lane_id) JOIN payloads p USING (payload_id)
 WHERE j.number IN :numbers[bigint];
 
 -- name: ready_lanes
--- The lanes in which a job may start, and where their first jobs stand: one index seek for each lane,
+-- The lanes in which a job may start, with the order of their first jobs: one index seek for each lane,
 -- however many jobs wait. In the order of the index, the first job behind a lane is the head of the next.
 WITH RECURSIVE heads (lane_id, number, priority, position) AS (
     (SELECT lane_id, number, priority, position FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL
@@ -74,15 +74,15 @@ WITH RECURSIVE heads (lane_id, number, priority, position) AS (
 SELECT l.{lanes}, h.number, h.priority, h.position FROM heads h JOIN lanes l USING (lane_id);
 
 -- name: hold_ready_jobs
--- Those of these jobs that may start and that nobody else is about to take. In one step, PostgreSQL
--- would read every job that is ready, and look for the numbers among them.
+-- Lock the rows of those of these jobs that may start and that no other claim has locked. In one step, PostgreSQL
+-- would read every ready job and search the numbers among them.
 WITH held AS MATERIALIZED (
     SELECT number, status, due_at FROM jobs WHERE number IN :numbers[bigint]
     FOR NO KEY UPDATE SKIP LOCKED)
 SELECT number FROM held WHERE status = 'QUEUED' AND due_at IS NULL;
 
 -- name: hold_jobs
--- Wait until nobody else changes these jobs. All who do this go by number, so nobody waits in a circle.
+-- Lock the rows of these jobs. All transactions lock them in the order of their numbers, so none deadlock.
 SELECT number FROM jobs WHERE number IN :numbers[bigint] ORDER BY number
 FOR NO KEY UPDATE;
 

@@ -1,5 +1,5 @@
 -- name: open_lines
--- Lines in which somebody waits although nobody holds the lock against it: one index seek for each.
+-- Queues for locks in which a job waits although no holder excludes it: one index seek for each.
 WITH RECURSIVE lines (key, mode, lane_id) AS (
     SELECT k.value, m.value, (SELECT lane_id FROM lock_waiters
         WHERE key = k.value AND mode = m.value AND standing = 1 ORDER BY lane_id LIMIT 1)
@@ -14,9 +14,23 @@ WITH RECURSIVE lines (key, mode, lane_id) AS (
 )
 SELECT key, mode, lane_id FROM lines WHERE lane_id IS NOT NULL;
 
+-- name: ready_lines
+-- Lines in which jobs are ready to take a lock: one index seek for each.
+WITH RECURSIVE lines (key, mode, lane_id) AS (
+    SELECT k.value, m.value, (SELECT lane_id FROM lock_waiters
+        WHERE key = k.value AND mode = m.value AND standing = 0 ORDER BY lane_id LIMIT 1)
+    FROM :keys[text] k, (VALUES ('exclusive'), ('shared')) m (value)
+    UNION ALL
+    SELECT key, mode, (SELECT w.lane_id FROM lock_waiters w WHERE w.key = lines.key
+        AND w.mode = lines.mode AND w.standing = 0 AND w.lane_id > lines.lane_id
+        ORDER BY w.lane_id LIMIT 1)
+    FROM lines WHERE lines.lane_id IS NOT NULL
+)
+SELECT key, mode, lane_id FROM lines WHERE lane_id IS NOT NULL;
+
 -- name: heads_of_line
--- The first of a line in one lane; of those who wait, the first for whom every other lock is free too.
--- Here and below, OFFSET 0 keeps PostgreSQL from reading all lines at once to look each job up.
+-- The first of a queue in one lane; of waiting jobs, the first for which every other lock is free too.
+-- Here and below, OFFSET 0 keeps PostgreSQL from reading all queues at once to look each job up.
 SELECT w.job_number, w.priority, w.position FROM lock_waiters w
 WHERE w.key = :key AND w.mode = :mode AND w.standing = :standing AND w.lane_id = :lane_id
 AND w.job_number NOT IN :tried[bigint]

@@ -1,8 +1,8 @@
 -- name: insert_events
--- Lines of history of one kind, in order: a JSON object of what there is to say by job number.
+-- Events of one kind, in order: a JSON object of their data by job number.
 INSERT INTO events (at, kind, job_number, data)
 SELECT :at, :kind, CAST(nullif(key, '') AS INTEGER), value FROM json_each(:lines);
 
 -- name: event_writers
--- Nobody: whatever has a number is there.
+-- None: with one writer, every event that has a number is committed.
 SELECT NULL AS writer WHERE 0;

@@ -8,17 +8,19 @@ WITH RECURSIVE found (chain) AS (
     SELECT :chain
     UNION
     SELECT j.chain FROM found f JOIN dependencies d ON d.chain = f.chain
-    JOIN jobs j ON j.number = d.job_number AND j.chain > 0
+    JOIN jobs j ON j.number = d.job_number AND j.history = 0
     UNION
     SELECT j.chain FROM found f
-    JOIN jobs link ON (link.number = f.chain OR (link.chain IN (f.chain, -f.chain) AND link.retry_of IS NOT NULL))
+    JOIN jobs link ON (link.number = f.chain OR (link.chain = f.chain AND link.retry_of IS NOT NULL)
+        OR (link.first_job = f.chain AND link.history = 1))
     JOIN json_each(link.terms, '$.produces') made JOIN needs n ON n.artifact = made.value
-    JOIN jobs j ON j.number = n.job_number AND j.chain > 0
+    JOIN jobs j ON j.number = n.job_number AND j.history = 0
     UNION
     SELECT j.chain FROM found f
-    JOIN jobs link ON (link.number = f.chain OR (link.chain IN (f.chain, -f.chain) AND link.retry_of IS NOT NULL))
+    JOIN jobs link ON (link.number = f.chain OR (link.chain = f.chain AND link.retry_of IS NOT NULL)
+        OR (link.first_job = f.chain AND link.history = 1))
     JOIN json_each(:kinds) k JOIN needs n ON n.artifact IN (k.value || ':' || link.job_id, k.value || ':' || link.number)
-    JOIN jobs j ON j.number = n.job_number AND j.chain > 0
+    JOIN jobs j ON j.number = n.job_number AND j.history = 0
 )
 SELECT chain FROM found;
 

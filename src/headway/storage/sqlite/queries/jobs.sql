@@ -1,5 +1,5 @@
 -- name: allocate
--- Take so many numbers of each counter; answers the last of each.
+-- Take so many numbers of each counter; returns the last of each.
 UPDATE counters SET value = value + CASE name
     WHEN 'job' THEN :jobs WHEN 'position' THEN :positions ELSE :payloads END
 RETURNING name, value;
@@ -53,7 +53,7 @@ WITH sizes AS MATERIALIZED (
 SELECT j.{jobs}, l.queue, l.job_type, l.cost_units, l.requires, l.limits,
     CASE WHEN s.size > :largest THEN NULL ELSE p.body END AS params,
     CASE WHEN s.size > :largest THEN s.size END AS params_size,
-    (SELECT job_id FROM jobs WHERE number = abs(j.chain)) AS chain_id,
+    (SELECT job_id FROM jobs WHERE number = j.first_job) AS chain_id,
     (SELECT job_id FROM jobs WHERE number = j.retry_of) AS retry_of_id,
     CASE WHEN j.status IN ('FAILED', 'TIMEOUT') THEN (SELECT job_id FROM jobs
         WHERE chain = j.chain AND retry_of = j.number ORDER BY number DESC LIMIT 1)
@@ -66,7 +66,7 @@ FROM jobs j JOIN lanes l USING (lane_id) JOIN payloads p USING (payload_id) LEFT
 WHERE j.number IN :numbers[bigint];
 
 -- name: ready_lanes
--- The lanes in which a job may start, and where their first jobs stand: one index seek for each lane,
+-- The lanes in which a job may start, with the order of their first jobs: one index seek for each lane,
 -- however many jobs wait. In the order of the index, the first job behind a lane is the head of the next.
 WITH RECURSIVE heads (number) AS (
     SELECT (SELECT number FROM jobs WHERE status = 'QUEUED' AND due_at IS NULL AND lane_id > 0
@@ -79,12 +79,12 @@ WITH RECURSIVE heads (number) AS (
 SELECT l.{lanes}, j.number, j.priority, j.position FROM heads JOIN jobs j USING (number) JOIN lanes l USING (lane_id);
 
 -- name: hold_ready_jobs
--- Those of these jobs that may start: nobody else is about to take one.
+-- Those of these jobs that may start. SQLite has one writer, so no row needs a lock.
 SELECT number FROM jobs
 WHERE number IN :numbers[bigint] AND status = 'QUEUED' AND due_at IS NULL;
 
 -- name: hold_jobs
--- Nobody else changes these jobs.
+-- SQLite has one writer, so no row needs a lock.
 SELECT number FROM jobs WHERE number IN :numbers[bigint] ORDER BY number;
 
 -- name: start_jobs
