@@ -88,7 +88,7 @@ CREATE TABLE jobs (
         WHEN 'RUNNING' THEN 2
         WHEN 'SUCCEEDED' THEN 3 WHEN 'FAILED' THEN 3 WHEN 'SKIPPED' THEN 3 WHEN 'TIMEOUT' THEN 3
         WHEN 'CANCELLED' THEN 3 WHEN 'BLOCKED_BY_DEPENDENCY' THEN 3 WHEN 'BLOCKED_BY_APPROVAL' THEN 3
-        END) STORED, blocked_by TEXT, delayed INTEGER NOT NULL DEFAULT 0, lane_mark INTEGER NOT NULL DEFAULT 0,
+        END) STORED, blocked_by TEXT, delayed INTEGER NOT NULL DEFAULT 0, lane_mark INTEGER NOT NULL DEFAULT 0, first_job INTEGER NOT NULL GENERATED ALWAYS AS (abs(chain)) VIRTUAL, history INTEGER NOT NULL GENERATED ALWAYS AS (chain < 0) VIRTUAL,
     CONSTRAINT ended_exactly_if_finished_at CHECK ((finished_at IS NOT NULL) = (phase = 3)),
     CONSTRAINT claimed_exactly_if_claim_expires CHECK ((claim_expires_at IS NOT NULL) = (phase = 1)),
     CONSTRAINT running_has_a_run CHECK (phase <> 2 OR (run_id IS NOT NULL AND started_at IS NOT NULL)),
@@ -404,3 +404,15 @@ CREATE TABLE audit (
     action   TEXT NOT NULL,
     target   TEXT
 ) WITHOUT ROWID;
+
+CREATE INDEX jobs_history ON jobs (first_job, number) WHERE history = 1;
+
+CREATE INDEX jobs_by_lane ON jobs (lane_id, number);
+
+CREATE INDEX jobs_by_moment ON jobs (created_at);
+
+CREATE INDEX jobs_by_template ON jobs (template_id, number) WHERE template_id IS NOT NULL;
+
+CREATE INDEX jobs_behind_a_gate ON jobs (status, number) WHERE phase = 0 AND status <> 'QUEUED';
+
+CREATE INDEX runs_that_did_not_complete ON runs (status, run_id) WHERE status = 'FAILED' OR status = 'SKIPPED';

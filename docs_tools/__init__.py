@@ -2,18 +2,19 @@
 
 from pathlib import Path
 
-from docs_tools import errors, lifecycle, schema, settings
+from docs_tools import errors, lifecycle, proof, schema, settings
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 
 def pages() -> dict[str, str]:
-    """Every generated page, by its name under `docs/`."""
+    """Every page that is generated, or has a part that is, by its name under `docs/`."""
     return {
         "lifecycle.md": lifecycle.page(),
         "errors.md": errors.page(),
         "schema.sql": schema.page(),
         "settings.md": settings.page(),
+        "proof.md": proof.page((DOCS / "proof.md").read_text(encoding="utf-8")),
     }
 
 

@@ -18,6 +18,7 @@ MEANING = {
     "host": "the address that `serve` listens on",
     "port": "its port; 0 takes a free one",
     "slots": "how many jobs run at once",
+    "processes": "how many child processes of the server share the handlers; no more than slots",
     "workspace": "the folder that commands run in and that `file:` paths are relative to",
     "queues": "the queues that `worker` serves; by default all",
     "capabilities": "what `serve` or `worker` offers to jobs that require it",

@@ -8,21 +8,23 @@ from typing import Any
 import msgspec
 
 from headway.domain.jobs import Job
+from headway.domain.manage.tokens import Principal, Role
 from headway.domain.requests.job_requests import JobRequest
 from headway.domain.runs import Outcome, Run, RunStatus
-from headway.domain.tokens import Principal, Role
 from headway.domain.workers import Abilities
 from headway.operations.bound import BOUND, Call
 from headway.protocol.operation import Nothing
-from headway.protocol.work_shapes import Denied, Granted, Started
+from headway.protocol.work_values import Denied, Granted, Report, ReportAnswer, Started
 from headway.scheduler.claim import dispatch
 from headway.scheduler.finish import finish as finishing
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit as submitting
-from headway.storage import events, jobs, run_lists
+from headway.storage import events, job_views, jobs
 from headway.storage.engine.store import Store
-from headway.storage.engine.transaction import Manner
+from headway.storage.engine.transaction import Transaction
+from headway.storage.lists import job_lists, run_lists
+from headway.storage.lists.job_lists import JobFilter
 
 WORKER = "worker-1"
 
@@ -46,6 +48,11 @@ class MovableClock:
         """Go to a moment."""
         self._moment = moment
         return moment
+
+
+def newest_numbers(tx: Transaction) -> list[int]:
+    """The numbers of all jobs, newest first."""
+    return [one.key for one in job_lists.find(tx, JobFilter(), 5000).jobs]
 
 
 def in_queue(store: Store) -> list[tuple[int, int]]:
@@ -74,7 +81,7 @@ def claim(
     request = dispatch.ClaimRequest(
         worker_id=worker_id, abilities=Abilities(**abilities), max_jobs=n, lease=lease
     )
-    return scheduler.store.write(lambda tx: dispatch.claim(scheduler, tx, request), Manner.APART)
+    return scheduler.store.write_apart(lambda tx: dispatch.claim(scheduler, tx, request))
 
 
 def ask_lease(scheduler: Scheduler, number: int, worker_id: str = WORKER) -> Granted | Denied:
@@ -89,18 +96,18 @@ def finish(
     started: Started | Sequence[Started],
     status: RunStatus = RunStatus.COMPLETED,
     **outcome: Any,
-) -> list[finishing.Answer]:
+) -> list[ReportAnswer]:
     """Report how jobs that one worker started have ended."""
     held = [one.lease for one in ([started] if isinstance(started, Started) else started)]
     reports = [
-        finishing.Report(lease_id=lease.lease_id, outcome=Outcome(status=status, **outcome))
+        Report(lease_id=lease.lease_id, outcome=Outcome(status=status, **outcome))
         for lease in held
         if lease is not None
     ]
     workers = [lease.worker_id for lease in held if lease is not None]
     worker_id = workers[0] if workers else WORKER
-    return scheduler.store.write(
-        lambda tx: finishing.finish(scheduler, tx, worker_id, reports), Manner.BESIDE
+    return scheduler.store.write_beside(
+        lambda tx: finishing.finish(scheduler, tx, worker_id, reports)
     )
 
 
@@ -113,7 +120,7 @@ def run_next(scheduler: Scheduler, status: RunStatus = RunStatus.COMPLETED, **ou
 
 def job(scheduler: Scheduler, reference: str | int) -> Job:
     """A job as it is stored."""
-    return scheduler.store.read(lambda tx: jobs.views(tx, [jobs.find_number(tx, reference)])[0])
+    return scheduler.store.read(lambda tx: job_views.read(tx, [jobs.find_number(tx, reference)])[0])
 
 
 def runs_of(scheduler: Scheduler, number: int) -> list[Run]:

@@ -1,10 +1,12 @@
 """One private PostgreSQL for the whole test run, stopped when its last user is gone."""
 
+import contextlib
 import fcntl
 import importlib.util
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -114,17 +116,50 @@ def keep(directory: Path) -> None:
 class OwnServer:
     """A server that its user may stop; what was committed survives that."""
 
-    def __init__(self, directory: Path, options: str = "-c fsync=off") -> None:
+    def __init__(
+        self,
+        directory: Path,
+        options: str = "-c fsync=off",
+        *,
+        port: int | None = None,
+        follows: "OwnServer | None" = None,
+    ) -> None:
         self._directory = directory
         self._options = options
-        self._programs, self._identity = _programs(directory)
-        _initialise(self._programs, directory, self._identity)
-        self.url = _url(directory, "postgres")
+        self.port = port
+        if follows is None:
+            self._programs, self._identity = _programs(directory)
+            _initialise(self._programs, directory, self._identity)
+        else:
+            self._programs, self._identity = follows._programs, follows._identity
+            self._copy(follows)
+        self.url = f"{_url(directory, 'postgres')}{f'&port={port}' if port else ''}"
         self.start()
+
+    def _copy(self, primary: "OwnServer") -> None:
+        """Take over the data of another server, to follow it from then on."""
+        if self._identity:
+            os.chown(self._directory, self._identity["user"], self._identity["group"])
+        into: list[str | Path] = ["-D", self._directory / "data", "-R", "--no-sync", "-c", "fast"]
+        where = ["-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres"]
+        _run([self._programs / "pg_basebackup", *into, *where], self._directory, self._identity)
 
     def start(self) -> None:
         """Let it run."""
-        self._control("start", "-o", f"{self._options} -k {self._directory} -h ''")
+        where = f"-h 127.0.0.1 -p {self.port}" if self.port else "-h ''"
+        self._control("start", "-o", f"{self._options} -k {self._directory} {where}")
+
+    def promote(self) -> None:
+        """A standby becomes the primary."""
+        self._control("promote")
+
+    def kill(self) -> None:
+        """End all of its processes at once, as the end of its machine would."""
+        pid = self.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for one in (pid, *map(int, children)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
 
     @property
     def pid(self) -> int:

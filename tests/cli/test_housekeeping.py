@@ -77,7 +77,7 @@ def test_verify_says_what_to_do_with_a_damaged_file(cli: Cli, whole: bool) -> No
     assert "headway.db is damaged" in shown
     assert "put " in shown
     assert "restore a backup" in shown
-    assert "headway.db .recover | sqlite3 saved.db" in shown
+    assert "headway repair --salvage saved.db" in shown
     for words in (["jobs", "list"], ["top", "--once"]):
         assert "restore a backup" in cli.error(*words, code=1)
 

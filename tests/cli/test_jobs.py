@@ -303,11 +303,17 @@ def test_a_job_that_a_worker_can_start_is_submitted_without_a_note(served: Cli) 
     assert "could ever start it" in served.call("submit", "comedy").stderr
 
 
+def test_a_job_that_waits_for_its_time_alone_starts_by_itself(served: Cli) -> None:
+    job = served.json("submit", "story", "genre=noir", "--delay", "1h")
+    assert "It starts by itself at " in served.text("why", str(job["number"]))
+
+
 def test_why_says_what_to_do_about_each_gate(cli: Cli) -> None:
     cli.call("limits", "set", "type:big", "0")
     cli.call("limits", "set", "mail", "--rate", "1/min")
     steps = {
-        "--delay 1h story": "starts by itself",
+        "--delay 1h story": "; the gate worker must open, too.",
+        "--delay 1h --approval story": "; the gates approval and worker must open, too.",
         "--needs file:data.csv story": "file:data.csv",
         "big": "headway limits set type:big SIZE",
         "--limit mail=2 story": "headway limits set mail --rate N/min",

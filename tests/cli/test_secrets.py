@@ -1,7 +1,13 @@
 """Passwords are not repeated to whoever mistypes them, and no door is open without tokens."""
 
+import sys
+from typing import Any
+
 import pytest
 from tests.cli.conftest import Cli
+
+from headway.cli import work
+from headway.settings import Settings
 
 PASSWORD = "hush-%zz-hush"
 
@@ -45,3 +51,29 @@ def test_another_address_than_loopback_is_refused_until_there_is_a_token(cli: Cl
     with cli.start(*words) as process:
         assert process.stdout is not None
         assert "Headway is listening on http://127.0.0.2:" in process.stdout.readline()
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--db", f"postgresql://me:{PASSWORD}@host/db"), "HEADWAY_DB"),
+        ((f"--db=postgresql://host/db?password={PASSWORD}",), "HEADWAY_DB"),
+        (("--token", PASSWORD), "HEADWAY_TOKEN"),
+        (("--db", "postgresql:///db?host=/run"), None),
+    ],
+)
+def test_a_secret_on_the_command_line_is_warned_of(
+    words: tuple[str, ...],
+    named: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    name, _, value = " ".join(words).replace("=", " ", 1).removeprefix("--").partition(" ")
+    options: dict[str, Any] = {name: value}
+    given = Settings(**options)
+    work.warn_of_visible_secrets(given)
+    assert not caplog.records  # it came from the environment or a file
+    monkeypatch.setattr(sys, "argv", ["headway", "serve", *words])
+    work.warn_of_visible_secrets(given)
+    assert [named in one.message for one in caplog.records if named] == [True] * bool(named)
+    assert "hush" not in caplog.text

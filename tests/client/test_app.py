@@ -190,6 +190,8 @@ def test_a_job_submitted_on_ones_own_connection_exists_exactly_if_one_commits(
     connection.commit()
     connection.close()
     assert kept.status is states.QUEUED
+    noted = app.send(headway.protocol.tokens.list_audit).items
+    assert [(one.action, one.target) for one in noted] == [("create_job", f"job {kept.number}")]
 
 
 def test_settings_come_from_options_then_the_environment_then_the_file(

@@ -15,8 +15,8 @@ import msgspec
 
 import headway
 from headway import protocol
-from headway.domain.groups import AsConfigured
-from headway.domain.limits import StandardPolicy
+from headway.domain.manage.groups import AsConfigured
+from headway.domain.manage.limits import StandardPolicy
 from headway.protocol.operation import Nothing, Operation
 
 

@@ -12,14 +12,23 @@ from tests.docs.fences import ROOT
 SOURCE = ROOT / "src" / "headway"
 PEOPLE = "whoever|nobody|somebody|anybody|everybody"
 AS_A_VERB = r"(?:[;.] |^\"\"\"|\b(?:it|which|that|then|function) )answers"
-IN_TEXT = re.compile(rf"\b(?:{PEOPLE})\b|{AS_A_VERB}\b", re.IGNORECASE)
+IMAGES = "in (?:one|the same) breath|in the light of|where (?:it|they) stands?|as it stood"
+IN_TEXT = re.compile(rf"\b(?:{PEOPLE}|{IMAGES})\b|{AS_A_VERB}\b", re.IGNORECASE)
 IN_NAMES = re.compile(rf"({PEOPLE})", re.IGNORECASE)
 FILES = sorted(SOURCE.rglob("*.py"))
+QUERIES = sorted(SOURCE.rglob("queries/*.sql"))
+COMMENT = re.compile(r"--.*")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_docstrings_comments_and_names_have_no_people_where_a_term_exists(path: Path) -> None:
     assert [*_found(path.read_text(encoding="utf-8"))] == []
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_comments_of_queries_have_none_either(path: Path) -> None:
+    comments = COMMENT.findall(path.read_text(encoding="utf-8"))
+    assert [one for one in comments if IN_TEXT.search(one)] == []
 
 
 def test_titles_of_tests_have_none_either() -> None:

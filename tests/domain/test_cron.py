@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from headway.domain import cron
 from headway.domain.errors import InvalidCron, InvalidDuration, InvalidTimezone
+from headway.domain.manage import cron
 
 BERLIN = "Europe/Berlin"
 NEW_YORK = "America/New_York"

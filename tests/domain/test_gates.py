@@ -23,8 +23,8 @@ from headway.domain.gates.artifacts import Need, Producer
 from headway.domain.gates.locks import Holder
 from headway.domain.gates.pause import Pause
 from headway.domain.jobs import Approval, Lane, Lock, Mode, PinnedHead, Policy
-from headway.domain.limits import Rate, Room
-from headway.domain.reservations import Reservation, ReservationState
+from headway.domain.manage.limits import Rate, Room
+from headway.domain.manage.reservations import Reservation, ReservationState
 from headway.domain.states import JobStatus
 from headway.domain.workers import Worker
 
@@ -105,6 +105,13 @@ def test_artifacts_say_what_is_missing(one: Need, wait: bool, detail: str) -> No
     closed = artifacts.check([need(present=True), one], wait_for_producer=wait)
     assert closed is not None
     assert closed.detail == detail
+
+
+def test_the_first_missing_artifact_in_the_order_of_needs_is_named() -> None:
+    wanted = [Need(artifact=name, present=name == "a") for name in ("a", "c", "b")]
+    closed = artifacts.check(wanted, wait_for_producer=False)
+    assert closed is not None
+    assert closed.detail == "missing c"
 
 
 def test_an_artifact_that_is_there_is_enough() -> None:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from headway.domain import errors, limits
+from headway.domain import errors
 from headway.domain.jobs import Lane
-from headway.domain.limits import Rate, Room, StandardPolicy
+from headway.domain.manage import limits
+from headway.domain.manage.limits import Rate, Room, StandardPolicy
 
 
 @pytest.mark.parametrize(("amount", "fits"), [(9, True), (10, True), (11, False)])
@@ -18,7 +19,7 @@ def test_the_sentence_names_used_wanted_and_size() -> None:
 
 
 def test_what_a_starved_job_keeps_back_is_not_free() -> None:
-    room = Room(name="gpu", size=4, used=1, kept_back=3)
+    room = Room(name="gpu", size=4, used=1, reserved=3)
     assert not room.fits(1)
     assert "kept for a starved job" in room.sentence(1)
 

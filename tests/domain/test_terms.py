@@ -4,9 +4,9 @@ import msgspec
 
 from headway.client.options import SubmitOptions
 from headway.domain.jobs import Job, JobTerms, SharedTerms, Terms
+from headway.domain.manage.templates import Template, defaults
 from headway.domain.requests.job_requests import JobRequest, shared_terms
 from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
-from headway.domain.templates import Template, defaults
 
 SPANS = {"timeout_s": "timeout", "dedup_window_s": "dedup_window"}
 

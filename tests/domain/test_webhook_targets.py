@@ -3,8 +3,8 @@
 import pytest
 
 from headway.domain import errors
+from headway.domain.manage.webhooks import origin_of, refusal_of_address
 from headway.domain.requests.job_requests import check_url
-from headway.domain.webhooks import origin_of, refusal_of_address
 
 
 @pytest.mark.parametrize(

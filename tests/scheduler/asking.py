@@ -1,8 +1,10 @@
 """Asks a scheduler the questions that people ask, and lets its time-keeping happen."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pytest
 from tests.helpers import WORKER, in_queue
 
 from headway.domain.answers import GateRow, GateState, Graph, RewindReport, Why
@@ -15,6 +17,8 @@ from headway.scheduler.explain import graph_view, status
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit as submitting
 from headway.scheduler.upkeep import probe, timekeeper
+from headway.storage.engine.question import Question
+from headway.storage.engine.transaction import Transaction
 
 
 def register(
@@ -91,3 +95,20 @@ def keep_time(scheduler: Scheduler) -> None:
 def damage(scheduler: Scheduler, sql: str) -> None:
     """Change the tables in a way that no verb would."""
     scheduler.store.write(lambda tx: tx.select(f"{sql} RETURNING 1 AS done", {}))
+
+
+def watch_queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the queries that transactions run from now on."""
+    names: list[str] = []
+
+    def noting(method: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(tx: Transaction, *args: Any, **params: Any) -> Any:
+            names.extend(one for one in args if isinstance(one, str))
+            names.extend(one.name for one in args if isinstance(one, Question) and one.name)
+            return method(tx, *args, **params)
+
+        return noted
+
+    for name in ("rows", "row", "value", "values", "do", "put", "many", "ask"):
+        monkeypatch.setattr(Transaction, name, noting(getattr(Transaction, name)))
+    return names

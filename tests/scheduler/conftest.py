@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from tests.helpers import MovableClock, claim, event_kinds, finish, job, run_next, submit
+from tests.scheduler.asking import submit_all
 
+from headway.domain.runs import RunStatus
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.engine.store import Database, Store
 from headway.storage.postgres.database import PostgresDatabase
@@ -48,3 +50,17 @@ def scheduler(tmp_path: Path, clock: MovableClock, database: Database) -> Iterat
         chance=random.Random(1),
     )
     store.close()
+
+
+@pytest.fixture
+def busy(scheduler: Scheduler) -> Scheduler:
+    """1 succeeded, 2 failed, 3 runs with a lock, 4 waits for it, 5 waits for 3, 6 is claimed."""
+    submit_all(scheduler, {}, {"retry_policy": {"max_attempts": 0}}, {"locks": ["gpu"]})
+    finish(scheduler, claim(scheduler))
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    claim(scheduler)
+    submit(scheduler, locks=["gpu"])
+    submit(scheduler, after=[3])
+    submit(scheduler)
+    claim(scheduler, lease=False)
+    return scheduler

@@ -8,6 +8,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
+from headway.domain.manage.webhooks import Delivery
+from headway.scheduler.scheduler import Scheduler
+from headway.storage.manage import webhooks
+
 WAIT_S = 30
 
 
@@ -80,3 +84,10 @@ def silent_endpoint() -> Iterator[str]:
     """The URL of an endpoint that takes connections and never answers."""
     with socket.create_server(("127.0.0.1", 0), backlog=50) as server:
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+def deliveries(scheduler: Scheduler) -> list[Delivery]:
+    """Every message, newest first."""
+    return scheduler.store.read(
+        lambda tx: webhooks.deliveries(tx, status=None, job_id=None, before=None, count=1000)
+    )

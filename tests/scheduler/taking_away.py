@@ -9,20 +9,20 @@ from headway.domain import states
 from headway.domain.answers import GateState, Why
 from headway.domain.gates import Blocker, Gate
 from headway.domain.jobs import Policy
-from headway.domain.limits import read_rate
+from headway.domain.manage.limits import read_rate
 from headway.domain.requests.job_requests import JobPatch
 from headway.domain.workers import Abilities, Worker
-from headway.protocol.work_shapes import Granted
+from headway.protocol.work_values import Granted
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.admit.live_workers import known_workers
-from headway.scheduler.change import queue_control
+from headway.scheduler.change import edit, pause
 from headway.scheduler.claim import dispatch
 from headway.scheduler.explain import status
 from headway.scheduler.finish import consequences
 from headway.scheduler.lease import expire, leases
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct
-from headway.storage import jobs, records
+from headway.storage import jobs, lanes, records
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import limits, workers
 from headway.storage.records import JobRecord
@@ -156,7 +156,7 @@ class Experiment:
             expire.give_back(self._scheduler, self._tx, [number])
         if self._record(number).status in states.WAITING:
             later = JobPatch(scheduled_for=FAR_OFF)
-            queue_control.change(self._scheduler, self._tx, number, later)
+            edit.edit(self._scheduler, self._tx, number, later)
 
     def _look_again(self) -> None:
         if self._record(self._number).status in states.WAITING:
@@ -166,7 +166,7 @@ class Experiment:
         match one.gate:
             case Gate.TIME:
                 patch = JobPatch(scheduled_for=None)
-                queue_control.change(self._scheduler, self._tx, self._number, patch)
+                edit.edit(self._scheduler, self._tx, self._number, patch)
             case Gate.AFTER:
                 self._meet(self._number_of(one.name))
             case Gate.ARTIFACTS:
@@ -190,7 +190,7 @@ class Experiment:
 
     def _meet(self, number: int) -> None:
         """The chain of a job has ended as those want that come after it."""
-        chains = records.listed([abs(self._record(number).chain)])
+        chains = records.listed([self._record(number).chain])
         policies = records.listed(Policy)
         self._tx.rows("lower_open_deps", chains=chains, policies=policies)
         self._tx.put("meet_dependencies", chains=chains, policies=policies)
@@ -232,16 +232,16 @@ class Experiment:
         if one.kind == "reservation":
             direct.release(self._scheduler, self._tx, one.id)
         elif (one.detail or "").startswith("queue"):
-            queue_control.resume(self._scheduler, self._tx, one.id, None)
+            pause.resume(self._scheduler, self._tx, one.id, None)
         elif (one.detail or "").startswith("job type"):
-            queue_control.resume(self._scheduler, self._tx, None, one.id)
+            pause.resume(self._scheduler, self._tx, None, one.id)
         else:
             self._tx.do("remove_pause", queue="", job_type="")
 
     def _register(self) -> None:
         """There is a worker that takes such a job and is free."""
         record = self._record(self._number)
-        lane = jobs.lanes(self._tx, [record.lane_id])[record.lane_id]
+        lane = lanes.read(self._tx, [record.lane_id])[record.lane_id]
         workers.see(
             self._tx,
             worker_id=NEW_WORKER,
@@ -262,7 +262,7 @@ class Experiment:
             number, worker = str(record.number), str(record.worker_id)
             found = leases.request(self._scheduler, self._tx, number, worker, None)
             return isinstance(found, Granted)
-        lane = jobs.lanes(self._tx, [record.lane_id])[record.lane_id]
+        lane = lanes.read(self._tx, [record.lane_id])[record.lane_id]
         able = [
             one
             for one in known_workers(self._scheduler, self._tx)

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from tests.helpers import MovableClock, ask
 
-from headway.domain import audit, errors
+from headway.domain import errors
+from headway.domain.manage import audit
+from headway.domain.manage.tokens import Principal, Role
 from headway.domain.requests.job_requests import JobRequest
-from headway.domain.tokens import Principal, Role
-from headway.operations import audit as operations
 from headway.operations import jobs as job_operations
-from headway.operations import tokens as token_operations
+from headway.operations.manage import audit as operations
+from headway.operations.manage import tokens as token_operations
 from headway.protocol.jobs import CancelBody
 from headway.protocol.tokens import AuditQuery, TokenRequest
 from headway.scheduler.scheduler import Scheduler

@@ -4,18 +4,19 @@ from typing import Any
 
 import pytest
 from tests.helpers import ask, job, submit
+from tests.scheduler.asking import watch_queries
 
 from headway.domain import errors
 from headway.domain.requests import job_requests
 from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.requests.job_requests import BatchJobRequest
 from headway.domain.values import plain_json
-from headway.operations import groups, jobs
+from headway.operations import jobs
+from headway.operations.manage import groups
 from headway.protocol.jobs import Batch
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.engine import codec
-from headway.storage.engine.transaction import Transaction
 
 
 @pytest.fixture
@@ -83,17 +84,10 @@ def test_what_a_batch_has_in_common_is_looked_up_once(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scheduler.store.write(lambda tx: limits.put(scheduler, tx, "gpu", size=4, rate=None))
-    earlier = [submit(scheduler).number for _ in range(20)]
-    asked: list[list[str]] = []
-    rows = Transaction.rows
-
-    def noted(tx: Transaction, name: str, /, **params: Any) -> Any:
-        asked[-1].append(name)
-        return rows(tx, name, **params)
-
-    monkeypatch.setattr(Transaction, "rows", noted)
+    earlier = [submit(scheduler, limits={"gpu": 1}).number for _ in range(20)]
+    asked = watch_queries(monkeypatch)
+    noted: list[list[str]] = []
     for count in (2, 20):
-        asked.append([])
         batch = [
             BatchJobRequest(
                 job_type="work",
@@ -104,11 +98,12 @@ def test_what_a_batch_has_in_common_is_looked_up_once(
             )
             for number in earlier[:count]
         ]
-        ask(jobs.create_jobs, scheduler, body=Batch(jobs=batch))
-        asked.append([])
-        again = ask(jobs.create_jobs, scheduler, body=Batch(jobs=batch))
-        assert len({one.number for one in again.jobs}) == count
-    assert asked[:2] == asked[2:]
+        for _ in ("new", "again"):
+            asked.clear()
+            made = ask(jobs.create_jobs, scheduler, body=Batch(jobs=batch))
+            noted.append(list(asked))
+        assert len({one.number for one in made.jobs}) == count
+    assert noted[:2] == noted[2:]
 
 
 def test_params_are_written_as_json_once(

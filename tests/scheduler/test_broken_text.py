@@ -8,7 +8,7 @@ import pytest
 from tests.helpers import claim, finish, runs_of, submit
 
 from headway.domain import errors
-from headway.domain.tokens import Principal, Role
+from headway.domain.manage.tokens import Principal, Role
 from headway.http import routes
 from headway.operations import dispatch
 from headway.scheduler.scheduler import Scheduler

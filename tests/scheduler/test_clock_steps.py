@@ -4,7 +4,17 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.helpers import WORKER, MovableClock, claim, finish, job, run_next, runs_of, submit
+from tests.helpers import (
+    WORKER,
+    MovableClock,
+    claim,
+    finish,
+    job,
+    newest_numbers,
+    run_next,
+    runs_of,
+    submit,
+)
 from tests.servers import wait_for
 
 from headway.domain import errors
@@ -14,17 +24,16 @@ from headway.domain.requests.template_requests import TemplateRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.domain.values import moments
-from headway.protocol.work_shapes import Started
-from headway.scheduler.change import queue_control
+from headway.protocol.work_values import Started
+from headway.scheduler.change import edit
 from headway.scheduler.lease import leases
 from headway.scheduler.manage import limits, schedules, templates
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import clock_steps, direct, timekeeper
 from headway.scheduler.upkeep.clock_steps import Step
 from headway.scheduler.upkeep.timekeeper import Timekeeper
-from headway.storage import job_lists, jobs
+from headway.storage import job_views
 from headway.storage.engine.transaction import DUE
-from headway.storage.job_lists import JobFilter
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY_S = 24 * 3600.0
@@ -36,9 +45,15 @@ def step(scheduler: Scheduler, clock: MovableClock, seconds: float) -> datetime:
     now = clock.move(seconds)
     found = watch.step()
     assert found is not None
-    clock_steps.mend(scheduler, found)
+    mend(scheduler, found)
     timekeeper.run_due(scheduler, now)
     return now
+
+
+def mend(scheduler: Scheduler, found: Step) -> None:
+    """Put a step of the clock right."""
+    clock_steps.move(scheduler, found)
+    clock_steps.tell(scheduler, found)
 
 
 def watching(clock: MovableClock) -> clock_steps.ClockWatch:
@@ -88,7 +103,7 @@ def test_two_servers_that_see_one_step_move_a_time_out_once(
     submit(scheduler, timeout_s=20)
     (started,) = claim(scheduler)
     step(scheduler, clock, DAY_S)
-    clock_steps.mend(scheduler, Step(by_s=DAY_S, set_by_s=DAY_S))
+    mend(scheduler, Step(by_s=DAY_S, set_by_s=DAY_S))
     assert expires_at(scheduler, started) == clock.now() + timedelta(seconds=20)
 
 
@@ -125,9 +140,7 @@ def hourly(scheduler: Scheduler) -> str:
 
 
 def fire_times(scheduler: Scheduler) -> list[datetime | None]:
-    shown = scheduler.store.read(
-        lambda tx: jobs.views(tx, job_lists.numbers(tx, JobFilter(), 500)[::-1])
-    )
+    shown = scheduler.store.read(lambda tx: job_views.read(tx, newest_numbers(tx)[::-1]))
     return [one.fire_time for one in shown]
 
 
@@ -202,7 +215,7 @@ def test_a_named_moment_stays_what_it_was(scheduler: Scheduler, clock: MovableCl
     submit(scheduler, scheduled_for=moment.isoformat())
     submit(scheduler, delay_s=60)
     patch = JobPatch(scheduled_for=moment)
-    scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, 2, patch))
+    scheduler.store.write(lambda tx: edit.edit(scheduler, tx, 2, patch))
     step(scheduler, clock, -HOUR_S)
     assert [job(scheduler, number).scheduled_for for number in (1, 2)] == [moment, moment]
 
@@ -210,7 +223,7 @@ def test_a_named_moment_stays_what_it_was(scheduler: Scheduler, clock: MovableCl
 def test_other_changes_leave_a_delay_a_delay(scheduler: Scheduler, clock: MovableClock) -> None:
     submit(scheduler, delay_s=60)
     patch = JobPatch(priority=5)
-    scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, 1, patch))
+    scheduler.store.write(lambda tx: edit.edit(scheduler, tx, 1, patch))
     step(scheduler, clock, -HOUR_S)
     assert waits_s(scheduler, 1) == 60
 
@@ -220,7 +233,7 @@ def test_the_wait_goes_on_while_the_machine_is_suspended(
 ) -> None:
     submit(scheduler, delay_s=2 * HOUR_S)
     clock.move(HOUR_S)
-    clock_steps.mend(scheduler, Step(by_s=HOUR_S, set_by_s=0, within_s=HOUR_S))
+    mend(scheduler, Step(by_s=HOUR_S, set_by_s=0, within_s=HOUR_S))
     assert waits_s(scheduler, 1) == HOUR_S
 
 
@@ -229,7 +242,7 @@ def test_two_servers_that_see_one_step_move_a_delay_once(
 ) -> None:
     submit(scheduler, delay_s=2 * HOUR_S)
     step(scheduler, clock, -HOUR_S)
-    clock_steps.mend(scheduler, Step(by_s=-HOUR_S, set_by_s=-HOUR_S))
+    mend(scheduler, Step(by_s=-HOUR_S, set_by_s=-HOUR_S))
     assert waits_s(scheduler, 1) == 2 * HOUR_S
 
 
@@ -240,7 +253,7 @@ def test_a_delay_that_was_given_by_the_new_clock_is_not_moved(
     clock.move(-HOUR_S)
     submit(scheduler, delay_s=60)
     clock.move(2)
-    clock_steps.mend(scheduler, Step(by_s=-HOUR_S, set_by_s=-HOUR_S, within_s=3))
+    mend(scheduler, Step(by_s=-HOUR_S, set_by_s=-HOUR_S, within_s=3))
     assert [waits_s(scheduler, number) for number in (1, 2)] == [58, 58]
 
 
@@ -257,7 +270,7 @@ def test_a_new_interval_waits_as_long_as_was_meant(
     shown = scheduler.store.read(lambda tx: schedules.get(tx, made.schedule_id))
     assert shown.next_trigger_at == now + timedelta(minutes=waits)
     for _ in range(3):
-        clock_steps.mend(scheduler, Step(by_s=-HOUR_S, set_by_s=-HOUR_S))
+        mend(scheduler, Step(by_s=-HOUR_S, set_by_s=-HOUR_S))
     assert scheduler.store.read(lambda tx: schedules.get(tx, made.schedule_id)) == shown
     clock.move(minutes=waits)
     timekeeper.run_due(scheduler, now)
@@ -281,7 +294,7 @@ def test_a_clock_set_back_while_nothing_ran_is_noticed_at_the_start(
     clock.move(-DAY_S)
     found = clock_steps.step_while_away(scheduler)
     assert found == Step(by_s=-DAY_S, set_by_s=-DAY_S)
-    clock_steps.mend(scheduler, found)
+    mend(scheduler, found)
     clock.move(3600)
     assert clock_steps.step_while_away(scheduler) is None, "seen again by the next server"
 
@@ -292,7 +305,10 @@ def test_a_clock_set_back_while_nothing_ran_is_noticed_after_the_first_new_event
     submit(scheduler)
     clock.move(-DAY_S)
     submit(scheduler)
-    assert clock_steps.step_while_away(scheduler) == Step(by_s=-DAY_S, set_by_s=-DAY_S)
+    clock.move(5)
+    ahead_s = DAY_S - 5
+    found = clock_steps.step_while_away(scheduler)
+    assert found == Step(by_s=-ahead_s, set_by_s=-ahead_s, within_s=5 + clock_steps.SMALLEST_S)
 
 
 @pytest.mark.parametrize("lease", [True, False])
@@ -331,6 +347,73 @@ def test_a_step_that_could_not_be_put_right_is_put_right_in_the_next_round(
     assert job(scheduler, 1).status is JobStatus.RUNNING
 
 
+def test_a_step_that_is_put_right_late_moves_a_delay_once(
+    scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit(scheduler, delay_s=2 * HOUR_S)
+    passed = [0.0]
+    watch = clock_steps.ClockWatch(clock, ran=lambda: passed[0], passed=lambda: passed[0])
+    rounds = timekeeper.Rounds(scheduler, watch)
+    clock.move(HOUR_S)
+    with monkeypatch.context() as patched:
+        patched.setattr(clock_steps, "_move", full_disk)
+        with pytest.raises(errors.Unavailable):
+            rounds.run()
+    mend(scheduler, Step(by_s=HOUR_S, set_by_s=HOUR_S))  # by another server
+    submit(scheduler, delay_s=2 * HOUR_S)
+    clock.move(300)
+    passed[0] += 300
+    rounds.run()
+    assert [waits_s(scheduler, number) for number in (1, 2)] == [2 * HOUR_S - 300] * 2
+
+
+def test_a_delay_that_was_given_while_a_step_could_not_be_put_right_is_not_moved(
+    scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = [0.0]
+    watch = clock_steps.ClockWatch(clock, ran=lambda: passed[0], passed=lambda: passed[0])
+    rounds = timekeeper.Rounds(scheduler, watch)
+    clock.move(HOUR_S)
+    with monkeypatch.context() as patched:
+        patched.setattr(clock_steps, "_move", full_disk)
+        with pytest.raises(errors.Unavailable):
+            rounds.run()
+    submit(scheduler, delay_s=2 * HOUR_S)
+    clock.move(300)
+    passed[0] += 300
+    rounds.run()
+    assert waits_s(scheduler, 1) == 2 * HOUR_S - 300
+
+
+def test_a_step_of_which_jobs_could_not_be_told_is_not_moved_again_with_the_next(
+    scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit(scheduler, delay_s=2 * HOUR_S)
+    rounds = timekeeper.Rounds(scheduler, watching(clock))
+    clock.move(HOUR_S)
+    with monkeypatch.context() as patched:
+        patched.setattr(clock_steps, "_tell_delays", full_disk)
+        with pytest.raises(errors.Unavailable):
+            rounds.run()
+    clock.move(DAY_S)
+    rounds.run()
+    assert waits_s(scheduler, 1) == 2 * HOUR_S
+
+
+def test_a_run_that_began_between_a_step_back_and_a_restart_keeps_its_deadline(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, timeout_s=20)
+    clock.move(-DAY_S)
+    claim(scheduler)
+    clock.move(5)
+    timekeeper.Rounds(scheduler, watching(clock)).run()
+    assert job(scheduler, 1).status is JobStatus.RUNNING
+    clock.move(15)
+    timekeeper.run_due(scheduler, clock.now())
+    assert job(scheduler, 1).status is JobStatus.TIMEOUT
+
+
 def test_a_step_after_the_start_does_not_hide_one_from_before_it(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
@@ -355,7 +438,7 @@ def test_a_run_that_began_after_a_step_that_was_not_noticed_yet_keeps_its_deadli
     passed[0] = 5.0
     found = watch.step()
     assert found is not None
-    clock_steps.mend(scheduler, found)
+    mend(scheduler, found)
     timekeeper.run_due(scheduler, clock.now())
     assert job(scheduler, 1).status is JobStatus.RUNNING
 
@@ -367,10 +450,12 @@ def test_a_step_after_one_that_was_noticed_is_found_at_the_next_start(
     step(scheduler, clock, -DAY_S)
     clock.move(-DAY_S)
     submit(scheduler)
-    assert clock_steps.step_while_away(scheduler) == Step(by_s=-DAY_S, set_by_s=-DAY_S)
+    found = clock_steps.step_while_away(scheduler)
+    assert found is not None
+    assert found.by_s == -DAY_S
 
 
-def full_disk(*_: object) -> None:
+def full_disk(*_: object, **__: object) -> None:
     """A write that fails."""
     raise errors.Unavailable("the disk is full")
 

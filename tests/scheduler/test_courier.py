@@ -12,16 +12,15 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 from tests.helpers import MovableClock, ask, run_next, submit
-from tests.scheduler.endpoints import WAIT_S, endpoint, silent_endpoint
+from tests.scheduler.endpoints import WAIT_S, deliveries, endpoint, silent_endpoint
 
-from headway.domain.webhooks import Delivery, DeliveryStatus
-from headway.operations import webhooks as operations
+from headway.domain.manage.webhooks import Delivery, DeliveryStatus
+from headway.operations.manage import webhooks as operations
 from headway.protocol.webhooks import WebhookRequest
 from headway.scheduler.manage import webhooks
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep.courier import MOST_IN_FLIGHT, MOST_PER_ORIGIN, Courier
 from headway.storage.engine.transaction import DELIVERIES
-from headway.storage.manage import webhooks as kept
 
 
 @contextmanager
@@ -37,12 +36,6 @@ def courier(scheduler: Scheduler) -> Iterator[None]:
 def end_a_job(scheduler: Scheduler, url: str) -> None:
     submit(scheduler, webhook_url=url)
     run_next(scheduler)
-
-
-def deliveries(scheduler: Scheduler) -> list[Delivery]:
-    return scheduler.store.read(
-        lambda tx: kept.deliveries(tx, status=None, job_id=None, before=None, count=1000)
-    )
 
 
 def eventually(scheduler: Scheduler, holds: Callable[[list[Delivery]], bool]) -> list[Delivery]:

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from headway.domain import errors, states
-from headway.domain.groups import Verdict
 from headway.domain.jobs import After, Lock, Mode, Policy, RetryPolicy, RetryState, Terms
+from headway.domain.manage.groups import Verdict
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler.finish.decide import Retry, Wave, decide, names_of_jobs
+from headway.scheduler.finish.decide import Facts, Retry, Wave, decide
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.group_consequences import others_that_end
 from headway.scheduler.finish.outbox import messages
@@ -55,8 +55,11 @@ def ended(
     return Ended(record=one, status=status, run_id=one.run_id, retry=retry)
 
 
-def decided(*ends: Ended) -> Wave:
-    return decide(ends, now=NOW, chance=random.Random(0), waited_on={})
+def decided(*ends: Ended, **facts: Any) -> Wave:
+    """What follows where a job waits for the end of each chain, unless the store says otherwise."""
+    awaited = frozenset(one.record.chain for one in ends)
+    known = Facts(**{"awaited": awaited, **facts})
+    return decide(ends, known, now=NOW, chance=random.Random(0))
 
 
 @pytest.mark.parametrize(
@@ -96,6 +99,11 @@ def test_the_end_of_a_chain_meets_or_breaks_dependencies(
 ) -> None:
     wave = decided(ended(9, status, retry=False, chain=7))
     assert (wave.succeeded, wave.failed) == (succeeded, failed)
+
+
+def test_the_end_of_a_chain_for_which_no_job_waits_meets_nothing() -> None:
+    wave = decided(ended(1, states.SUCCEEDED), ended(2, states.CANCELLED), awaited=frozenset({2}))
+    assert (wave.succeeded, wave.failed) == ((), (2,))
 
 
 def test_a_chain_that_goes_on_decides_nothing_for_others() -> None:
@@ -145,9 +153,10 @@ def test_a_move_that_the_table_of_states_forbids_is_refused() -> None:
 
 def test_success_is_an_artifact_by_every_name_of_the_chain() -> None:
     terms = Terms(after=(After(job="x", number=5, policy=Policy.SUCCESS),))
-    final = [ended(2, states.SUCCEEDED, terms, retry_of=1, chain=1)]
-    assert set(names_of_jobs(final, {"job"}, {"id-1": 1})) >= {"job:id-1", "job:id-2"}
-    assert names_of_jobs(final, set(), {}) == ()
+    one = ended(2, states.SUCCEEDED, terms, retry_of=1, chain=1)
+    wave = decided(one, kinds=frozenset({"job"}), links={"id-1": 1})
+    assert set(wave.looked_for) >= {"job:id-1", "job:id-2"}
+    assert decided(one, links={"id-1": 1}).looked_for == ()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.domain.workers import Abilities
 from headway.files import log_files
-from headway.scheduler.change import queue_control
+from headway.scheduler.change import edit
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct, retention, stray_logs, verify
 from headway.scheduler.upkeep.retention import Collected
@@ -230,7 +230,7 @@ def test_a_slot_that_is_held_and_fires_of_today_stay(
 def test_params_that_were_changed_are_gone_unless_a_run_had_them(scheduler: Scheduler) -> None:
     def change(number: int, value: int) -> None:
         patch = JobPatch(params={"a": value})
-        scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, number, patch))
+        scheduler.store.write(lambda tx: edit.edit(scheduler, tx, number, patch))
 
     submit(scheduler, params={"a": 1})
     change(1, 2)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.helpers import MovableClock, claim, finish, submit
+from tests.helpers import MovableClock, claim, finish, newest_numbers, submit
 from tests.scheduler.asking import keep_time, register, rewound, show, why
 
 from headway.domain import errors, states
@@ -14,13 +14,12 @@ from headway.domain.gates import after
 from headway.domain.jobs import Job, Mode, Policy
 from headway.domain.runs import RunStatus
 from headway.domain.values import moments
-from headway.protocol.work_shapes import Started
+from headway.protocol.work_values import Started
 from headway.scheduler.change import approvals, cancel
 from headway.scheduler.manage import markers
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import verify
-from headway.storage import job_lists, jobs
-from headway.storage.job_lists import JobFilter
+from headway.storage import job_views
 
 SEEDS = (1, 7, 18, 135)
 """Each of these once found something."""
@@ -96,8 +95,8 @@ class Play:
                 assert any(row.blockers for row in closed), one.number
 
     def _jobs(self) -> list[Job]:
-        numbers = self._scheduler.store.read(lambda tx: job_lists.numbers(tx, JobFilter(), 1000))
-        return self._scheduler.store.read(lambda tx: jobs.views(tx, numbers))
+        numbers = self._scheduler.store.read(lambda tx: newest_numbers(tx))
+        return self._scheduler.store.read(lambda tx: job_views.read(tx, numbers))
 
     def _those(self, *statuses: states.JobStatus) -> list[Job]:
         return [one for one in self._jobs() if one.status in statuses]

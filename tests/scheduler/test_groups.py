@@ -5,16 +5,17 @@ from typing import Any
 
 import pytest
 from tests.helpers import MovableClock, ask, claim, event_kinds, finish, job, run_next, submit
+from tests.scheduler.asking import watch_queries
 
 from headway.domain import errors, events
-from headway.domain.groups import Group, GroupMode, GroupStatus, OnFailure
 from headway.domain.jobs import RetryPolicy
+from headway.domain.manage.groups import Group, GroupMode, GroupStatus, OnFailure
+from headway.domain.manage.tokens import Role
 from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.requests.job_requests import AfterRequest, BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.domain.tokens import Role
-from headway.operations import groups as operations
+from headway.operations.manage import groups as operations
 from headway.protocol.groups import GroupOrder
 from headway.protocol.jobs import CancelBody
 from headway.protocol.operation import Paging
@@ -23,7 +24,6 @@ from headway.scheduler.change import rewind
 from headway.scheduler.manage import groups
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import timekeeper, verify
-from headway.storage.engine.transaction import Transaction
 
 NO_RETRY = RetryPolicy(max_attempts=0)
 FAILED = RunStatus.FAILED
@@ -315,14 +315,7 @@ def test_below_admin_no_command_is_put_into_a_group(scheduler: Scheduler) -> Non
 def test_the_cost_of_an_end_does_not_grow_with_the_group(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, mode: GroupMode
 ) -> None:
-    asked: list[str] = []
-    rows = Transaction.rows
-
-    def watched(tx: Transaction, name: str, /, **params: Any) -> Any:
-        asked.append(name)
-        return rows(tx, name, **params)
-
-    monkeypatch.setattr(Transaction, "rows", watched)
+    asked = watch_queries(monkeypatch)
     counts = []
     for size in (5, 20):
         jobs = [BatchJobRequest(job_type="work") for _ in range(size)]

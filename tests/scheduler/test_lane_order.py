@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from headway.scheduler.claim import lane_order
-from headway.scheduler.claim.lane_order import Order
+from headway.storage.lanes import Order
 
 
 class Lanes:

@@ -7,7 +7,7 @@ from tests.scheduler.asking import register
 from headway.domain.answers import GateState
 from headway.domain.gates import Gate
 from headway.domain.runs import RunStatus
-from headway.protocol.work_shapes import Started
+from headway.protocol.work_values import Started
 from headway.scheduler.change import rewind
 from headway.scheduler.explain import status
 from headway.scheduler.scheduler import Scheduler

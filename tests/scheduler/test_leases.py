@@ -7,9 +7,11 @@ from tests.helpers import WORKER, MovableClock, ask_lease, claim, finish, job, s
 from tests.scheduler.asking import damage, register
 
 from headway.domain import errors
-from headway.domain.runs import RunStatus
+from headway.domain.runs import Outcome, RunStatus
 from headway.domain.states import JobStatus
-from headway.protocol.work_shapes import BeatAnswer, Denied, Granted, HeartbeatItem, Started
+from headway.protocol.work_shapes import HeartbeatItem
+from headway.protocol.work_values import BeatAnswer, Denied, Granted, Report, Started
+from headway.scheduler.finish import finish as finishing
 from headway.scheduler.lease import leases
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
@@ -98,6 +100,18 @@ def test_heartbeats_keep_a_lease_alive_and_carry_progress(
     assert (shown.progress.fraction, shown.progress.message) == (0.5, "half")
 
 
+def test_a_heartbeat_without_news_keeps_what_was_said(scheduler: Scheduler) -> None:
+    submit(scheduler)
+    (started,) = claim(scheduler)
+    beat(scheduler, started)
+    assert started.lease is not None
+    silent = [HeartbeatItem(lease_id=started.lease.lease_id)]
+    scheduler.store.write(lambda tx: leases.heartbeat(scheduler, tx, WORKER, silent))
+    progress = job(scheduler, 1).progress
+    assert progress is not None
+    assert (progress.fraction, progress.message) == (0.5, "half")
+
+
 def test_a_silent_worker_loses_its_lease_and_the_job_is_tried_again(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
@@ -156,6 +170,12 @@ def test_a_stranger_can_neither_renew_nor_end_a_lease(scheduler: Scheduler) -> N
     submit(scheduler)
     (started,) = claim(scheduler)
     assert isinstance(beat(scheduler, started, "stranger").error, errors.ForeignLease)
+    assert started.lease is not None
+    report = Report(lease_id=started.lease.lease_id, outcome=Outcome(status=RunStatus.FAILED))
+    (answer,) = scheduler.store.write(
+        lambda tx: finishing.finish(scheduler, tx, "stranger", [report])
+    )
+    assert isinstance(answer.error, errors.ForeignLease)
     assert job(scheduler, 1).status is JobStatus.RUNNING
 
 

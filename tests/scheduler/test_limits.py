@@ -2,11 +2,10 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 from tests.helpers import MovableClock, claim, finish, submit
-from tests.scheduler.asking import submit_all
+from tests.scheduler.asking import submit_all, watch_queries
 
 from headway.domain import errors
 from headway.domain.jobs import Lane
@@ -14,7 +13,7 @@ from headway.scheduler.explain import status
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import timekeeper
-from headway.storage.engine.transaction import DUE, READY, Transaction
+from headway.storage.engine.transaction import DUE, READY
 
 
 def put(scheduler: Scheduler, name: str, size: int | None = None, rate: str | None = None) -> None:
@@ -117,14 +116,7 @@ def test_the_lane_of_a_full_limit_is_not_paged_through(
     submit_all(scheduler, *({"job_type": "story"} for _ in range(100)))
     submit(scheduler, "mail", priority=-1)
     assert numbers(scheduler, 1) == [1]
-    asked: list[str] = []
-    values = Transaction.values
-
-    def watched(tx: Transaction, kind: type[Any], name: str, /, **params: Any) -> Any:
-        asked.append(name)
-        return values(tx, kind, name, **params)
-
-    monkeypatch.setattr(Transaction, "values", watched)
+    asked = watch_queries(monkeypatch)
     assert numbers(scheduler, 1) == [101]
     assert asked.count("lane_heads") == 2
 
@@ -133,14 +125,7 @@ def test_a_claim_reads_only_the_lanes_that_it_takes_from(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submit_all(scheduler, *({"queue": f"q{n}", "priority": n % 7} for n in range(60)))
-    asked: list[str] = []
-    values = Transaction.values
-
-    def watched(tx: Transaction, kind: type[Any], name: str, /, **params: Any) -> Any:
-        asked.append(name)
-        return values(tx, kind, name, **params)
-
-    monkeypatch.setattr(Transaction, "values", watched)
+    asked = watch_queries(monkeypatch)
     assert numbers(scheduler, 3) == [7, 14, 21]
     assert asked.count("lane_heads") <= 4
     assert numbers(scheduler, 100) == sorted(
@@ -150,16 +135,8 @@ def test_a_claim_reads_only_the_lanes_that_it_takes_from(
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The queries that are asked for rows from now on."""
-    names: list[str] = []
-    rows = Transaction.rows
-
-    def watched(tx: Transaction, name: str, /, **params: Any) -> Any:
-        names.append(name)
-        return rows(tx, name, **params)
-
-    monkeypatch.setattr(Transaction, "rows", watched)
-    return names
+    """The queries that are run from now on."""
+    return watch_queries(monkeypatch)
 
 
 def test_a_claim_in_vain_does_not_judge_every_lane_again(

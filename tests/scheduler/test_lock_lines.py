@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.helpers import MovableClock, ask, ask_lease, claim, finish, job, submit
+from tests.helpers import MovableClock, ask, ask_lease, claim, finish, job, newest_numbers, submit
 from tests.scheduler.asking import register, show, submit_all, why
 
 from headway.domain.jobs import Job, Mode
@@ -15,14 +15,13 @@ from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.operations.jobs import list_jobs
 from headway.protocol.jobs import JobQuery
-from headway.protocol.work_shapes import Denied, Granted, Started
+from headway.protocol.work_values import Denied, Granted, Started
 from headway.scheduler.admit import admit, lock_queues
-from headway.scheduler.change import cancel, queue_control, rewind
+from headway.scheduler.change import cancel, edit, pause, rewind
 from headway.scheduler.manage import groups
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import timekeeper, verify
-from headway.storage import job_lists, jobs
-from headway.storage.job_lists import JobFilter
+from headway.storage import job_views
 
 TYPES = ("a", "b", "c")
 KEYS = ("x", "y", "z")
@@ -110,7 +109,7 @@ def test_a_paused_exclusive_waiter_blocks_no_other_job(scheduler: Scheduler) -> 
     claim(scheduler)
     submit(scheduler, "b", locks=["x"])
     submit(scheduler, "a", locks=SHARED)
-    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, "b"))
+    scheduler.store.write(lambda tx: pause.pause(scheduler, tx, None, "b"))
     assert started(scheduler) == [3]
 
 
@@ -130,7 +129,7 @@ def test_who_stands_behind_one_that_was_put_off_goes_at_once(
     submit_all(scheduler, {"locks": ["x"]}, {"locks": ["x"]})
     finish(scheduler, held)
     later = JobPatch(scheduled_for=clock.now().replace(year=2027))
-    scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, 2, later))
+    scheduler.store.write(lambda tx: edit.edit(scheduler, tx, 2, later))
     assert started(scheduler) == [3]
 
 
@@ -273,8 +272,8 @@ class Play:
         self._chance.choice(happens)()
 
     def _jobs(self, *statuses: JobStatus) -> list[Job]:
-        numbers = self._scheduler.store.read(lambda tx: job_lists.numbers(tx, JobFilter(), 1000))
-        shown = self._scheduler.store.read(lambda tx: jobs.views(tx, numbers))
+        numbers = self._scheduler.store.read(lambda tx: newest_numbers(tx))
+        shown = self._scheduler.store.read(lambda tx: job_views.read(tx, numbers))
         return [one for one in shown if not statuses or one.status in statuses]
 
     def _submit(self) -> None:
@@ -312,9 +311,7 @@ class Play:
             number = self._chance.choice(waiting).number
             later = self._clock.now().replace(year=2027)
             patch = self._chance.choice((JobPatch(priority=1), JobPatch(scheduled_for=later)))
-            self._scheduler.store.write(
-                lambda tx: queue_control.change(self._scheduler, tx, number, patch)
-            )
+            self._scheduler.store.write(lambda tx: edit.edit(self._scheduler, tx, number, patch))
 
     def _claim(self) -> None:
         claim(self._scheduler, 2, lease=False)

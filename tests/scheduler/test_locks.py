@@ -1,7 +1,7 @@
 """Locks: shared or exclusive, all or nothing, in queue order."""
 
 from tests.helpers import claim, finish, job, submit
-from tests.scheduler.asking import submit_all
+from tests.scheduler.asking import register, submit_all
 
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
@@ -18,6 +18,7 @@ def numbers(scheduler: Scheduler, count: int = 10) -> list[int]:
 
 
 def test_an_exclusive_lock_has_one_holder_at_a_time(scheduler: Scheduler) -> None:
+    register(scheduler)
     submit_all(scheduler, {"locks": ["gpu"]}, {"locks": ["gpu"]}, {})
     first = claim(scheduler, 3)
     assert [one.number for one in first] == [1, 3]

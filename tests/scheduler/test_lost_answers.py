@@ -6,7 +6,7 @@ from tests.helpers import WORKER, MovableClock, ask_lease, claim, finish, job, s
 
 from headway.domain.states import JobStatus
 from headway.domain.workers import Abilities
-from headway.protocol.work_shapes import Granted, Started
+from headway.protocol.work_values import Granted, Started
 from headway.scheduler.claim import claims
 from headway.scheduler.claim.dispatch import ClaimRequest
 from headway.scheduler.lease import expire

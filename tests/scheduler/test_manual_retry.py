@@ -16,15 +16,15 @@ from tests.helpers import (
 )
 
 from headway.domain import errors, events
-from headway.domain.groups import GroupStatus, OnFailure
 from headway.domain.jobs import Job, RetryPolicy, RetryState, WaitReason
+from headway.domain.manage.groups import GroupStatus, OnFailure
 from headway.domain.requests.group_requests import GroupRequest
-from headway.domain.requests.job_requests import BatchJobRequest
+from headway.domain.requests.job_requests import BatchJobRequest, JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
 from headway.operations import runs as operations
 from headway.protocol.runs import RetryBody, RunQuery
-from headway.scheduler.change import approvals, rewind
+from headway.scheduler.change import approvals, edit, rewind
 from headway.scheduler.manage import groups, webhooks
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import retention, timekeeper, verify
@@ -197,6 +197,18 @@ def test_the_params_are_those_of_the_run(scheduler: Scheduler) -> None:
     assert made.params == {"x": 1}
     run = ask(operations.get_run, scheduler, id=run_id)
     assert (run.params_snapshot, run.error) == ({"x": 1}, "boom")
+
+
+def test_the_params_are_those_of_the_run_whatever_the_next_try_was_to_have(
+    scheduler: Scheduler,
+) -> None:
+    first = submit(scheduler, params={"x": 1}, retry_policy={"max_attempts": 1})
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    patch = JobPatch(params={"x": 2})
+    scheduler.store.write(lambda tx: edit.edit(scheduler, tx, 2, patch))
+    run_id = str(job(scheduler, first.number).run_id)
+    made = ask(operations.retry_run, scheduler, body=RetryBody(), id=run_id)
+    assert made.params == {"x": 1}
 
 
 def test_a_unique_key_that_is_in_use_by_now_stops_the_retry(scheduler: Scheduler) -> None:

@@ -16,7 +16,7 @@ from headway.scheduler.claim import start
 from headway.scheduler.claim.pick import Candidate, ClaimRequest
 from headway.scheduler.lease import leases
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import jobs, queries
+from headway.storage import jobs, lanes, queries
 from headway.storage.engine.transaction import Transaction
 
 SOURCE = Path(str(resources.files(headway)))
@@ -47,6 +47,11 @@ def calls(function: ast.FunctionDef) -> set[str]:
     return {ast.unparse(one.func) for one in ast.walk(function) if isinstance(one, ast.Call)}
 
 
+def in_storage(path: Path) -> bool:
+    """Whether a file is in storage or a folder below it."""
+    return path.is_relative_to(SOURCE / "storage")
+
+
 def setting() -> set[str]:
     """The queries that set the status of jobs."""
     return {
@@ -65,11 +70,11 @@ def writers() -> dict[Function, bool]:
         for path, function in functions()
         if wanted & {one.value for one in ast.walk(function) if isinstance(one, ast.Constant)}
     ]
-    recorders = {f"{path.stem}.{name}" for path, name in using if path.parent.name == "storage"}
+    recorders = {f"{path.stem}.{name}" for path, name in using if in_storage(path)}
     return {
         (path.name, one.name): bool({"states.check", "states.check_all"} & calls(one))
         for path, one in functions()
-        if path.parent.name != "storage" and ((path, one.name) in using or recorders & calls(one))
+        if not in_storage(path) and ((path, one.name) in using or recorders & calls(one))
     }
 
 
@@ -91,7 +96,7 @@ def test_what_has_ended_is_not_started(scheduler: Scheduler, lease: bool) -> Non
 
     def work(tx: Transaction) -> None:
         record = jobs.read_one(tx, 1)
-        lane = jobs.lanes(tx, [record.lane_id])[record.lane_id]
+        lane = lanes.read(tx, [record.lane_id])[record.lane_id]
         wanted = ClaimRequest(worker_id=WORKER, abilities=Abilities())
         chosen = [Candidate(job=record, lane=lane)]
         if lease:

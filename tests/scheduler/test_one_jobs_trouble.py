@@ -8,14 +8,14 @@ from tests.helpers import MovableClock, claim, event_kinds, finish, job, submit
 from tests.scheduler.asking import submit_all
 
 from headway.domain import artifacts
-from headway.domain.groups import GroupMode
 from headway.domain.jobs import RetryPolicy
+from headway.domain.manage.groups import GroupMode
 from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.requests.job_requests import BatchJobRequest, JobPatch
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.protocol.work_shapes import Denied
-from headway.scheduler.change import approvals, cancel, queue_control
+from headway.protocol.work_values import Denied
+from headway.scheduler.change import approvals, cancel, edit
 from headway.scheduler.claim import pick
 from headway.scheduler.lease import leases
 from headway.scheduler.manage import groups, limits
@@ -85,7 +85,7 @@ def test_a_lock_is_not_lost_with_a_job_that_is_put_off(
     submit(scheduler, locks=["a"])
     finish(scheduler, holder)
     later = JobPatch(scheduled_for=clock.now().replace(year=2036))
-    scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, 2, later))
+    scheduler.store.write(lambda tx: edit.edit(scheduler, tx, 2, later))
     assert numbers(scheduler) == [3]
 
 

@@ -10,10 +10,10 @@ from tests.scheduler.asking import closed_gate, keep_time, register, show, why
 
 from headway.domain import errors
 from headway.domain.gates import Blocker
+from headway.domain.manage.tokens import Principal, Role
 from headway.domain.requests.job_requests import JobRequest
 from headway.domain.runs import RunStatus
-from headway.domain.tokens import Principal, Role
-from headway.operations import children
+from headway.operations.work import children
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 

@@ -10,22 +10,23 @@ from tests.scheduler.asking import queue_order, show, submit_all
 from headway.domain import errors, events
 from headway.domain.requests.job_requests import JobPatch
 from headway.domain.states import JobStatus
-from headway.scheduler.change import approvals, queue_control
+from headway.scheduler.change import approvals, edit, pause
+from headway.scheduler.change import move as moves
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import verify
 
 
 def change(scheduler: Scheduler, reference: str | int, **fields: Any) -> None:
     patch = JobPatch(**fields)
-    scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, reference, patch))
+    scheduler.store.write(lambda tx: edit.edit(scheduler, tx, reference, patch))
 
 
 def move(scheduler: Scheduler, reference: str | int, **where: Any) -> None:
-    scheduler.store.write(lambda tx: queue_control.move(scheduler, tx, reference, **where))
+    scheduler.store.write(lambda tx: moves.move(scheduler, tx, reference, **where))
 
 
 def reorder(scheduler: Scheduler, *order: str | int) -> None:
-    scheduler.store.write(lambda tx: queue_control.reorder(scheduler, tx, order))
+    scheduler.store.write(lambda tx: moves.reorder(scheduler, tx, order))
 
 
 def test_params_of_a_waiting_job_change_and_its_run_gets_the_new_ones(scheduler: Scheduler) -> None:
@@ -187,12 +188,12 @@ def test_a_new_order_with_a_job_twice_or_none_is_refused(scheduler: Scheduler) -
 def test_a_pause_holds_what_it_names_until_it_is_lifted(scheduler: Scheduler) -> None:
     submit(scheduler, "a")
     submit(scheduler, "b")
-    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, "a"))
-    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, "a"))
+    scheduler.store.write(lambda tx: pause.pause(scheduler, tx, None, "a"))
+    scheduler.store.write(lambda tx: pause.pause(scheduler, tx, None, "a"))
     assert [one.job_type for one in claim(scheduler, 5)] == ["b"]
-    scheduler.store.write(lambda tx: queue_control.resume(scheduler, tx, None, "other"))
+    scheduler.store.write(lambda tx: pause.resume(scheduler, tx, None, "other"))
     assert claim(scheduler, 5) == []
-    scheduler.store.write(lambda tx: queue_control.resume(scheduler, tx, None, None))
+    scheduler.store.write(lambda tx: pause.resume(scheduler, tx, None, None))
     assert [one.job_type for one in claim(scheduler, 5)] == ["a"]
     kinds = event_kinds(scheduler)
     assert (kinds.count(events.PAUSED), kinds.count(events.RESUMED)) == (1, 1)

@@ -8,7 +8,9 @@ from tests.scheduler.asking import register, submit_all
 
 from headway.domain import errors
 from headway.domain.runs import RunStatus
-from headway.operations import artifacts, events_list, explain, graph, limits, queue, workers
+from headway.operations import events_list, explain, graph, queue
+from headway.operations.manage import artifacts, limits
+from headway.operations.work import workers
 from headway.protocol.events import EventQuery
 from headway.protocol.limits import LimitBody
 from headway.protocol.operation import Paging

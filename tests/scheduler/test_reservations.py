@@ -9,9 +9,9 @@ from tests.helpers import MovableClock, ask, claim, event_kinds, submit
 from tests.scheduler.asking import register
 
 from headway.domain import errors, events
-from headway.domain.reservations import EXPIRES_AFTER_S, Reservation, ReservationState
+from headway.domain.manage.reservations import EXPIRES_AFTER_S, Reservation, ReservationState
 from headway.domain.workers import Abilities
-from headway.operations import reservations as operations
+from headway.operations.manage import reservations as operations
 from headway.protocol.operation import Paging
 from headway.protocol.reservations import ReservationRequest
 from headway.scheduler.scheduler import Scheduler
@@ -67,6 +67,16 @@ def test_a_reservation_that_is_not_renewed_is_lost(
     assert not renew(scheduler, held)
     assert not write(scheduler, direct.mark_running, held)
     assert again.state is ReservationState.ACTIVE
+
+
+def test_a_hold_whose_time_is_up_keeps_nothing_waiting_even_before_it_is_ended(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler)
+    reserve(scheduler)
+    assert claim(scheduler) == []
+    clock.move(EXPIRES_AFTER_S)
+    assert len(claim(scheduler)) == 1
 
 
 def test_a_renewed_hold_lasts(scheduler: Scheduler, clock: MovableClock) -> None:

@@ -8,12 +8,14 @@ from typing import Any
 import pygit2
 import pytest
 from tests.helpers import MovableClock, claim, event_kinds, finish, job, runs_of, submit
-from tests.scheduler.asking import keep_time, rewound, show, submit_all
+from tests.scheduler.asking import keep_time, rewound, show, submit_all, watch_queries
 
 from headway.domain import errors, events
+from headway.domain.answers import RewindReport
+from headway.domain.manage.tokens import Role
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler.change import approvals, cancel
+from headway.scheduler.change import approvals, cancel, rewind
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import verify
 from headway.storage import events as stored_events
@@ -48,6 +50,27 @@ def test_a_failed_job_and_what_it_blocked_start_afresh(scheduler: Scheduler) -> 
         finish(scheduler, claim(scheduler, job_types=("work",)))
     assert job(scheduler, last.number).status is JobStatus.SUCCEEDED
     assert verify.verify(scheduler) == []
+
+
+def test_a_preview_names_what_would_be_reset_and_changes_nothing(scheduler: Scheduler) -> None:
+    failing = submit(scheduler, retry_policy=ONCE)
+    blocked = submit(scheduler, after=[failing.number])
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    kinds = event_kinds(scheduler)
+    report = preview(scheduler, failing.number)
+    assert (report.reset, report.restarted) == ((failing.job_id, blocked.job_id), ())
+    assert job(scheduler, failing.number).status is JobStatus.FAILED
+    assert event_kinds(scheduler) == kinds
+    assert report.reset == rewound(scheduler, failing.number).reset
+    claim(scheduler)
+    with pytest.raises(errors.RewindRefused):
+        preview(scheduler, failing.number)
+
+
+def preview(scheduler: Scheduler, number: int) -> RewindReport:
+    return scheduler.store.read(
+        lambda tx: rewind.preview(scheduler, tx, number, force=False, role=Role.ADMIN)
+    )
 
 
 def test_old_runs_stay_as_history_of_their_generation(scheduler: Scheduler) -> None:
@@ -298,10 +321,8 @@ def test_a_rewind_takes_as_many_statements_for_a_long_chain_as_for_a_short_one(
         chain = submit_all(scheduler, *links(length))
         scheduler.store.write(partial(stop, scheduler, chain[0]))
         assert job(scheduler, chain[-1]).status is JobStatus.BLOCKED_BY_DEPENDENCY
-        asked: list[str] = []
         with monkeypatch.context() as patch:
-            for name in ("rows", "values", "do", "put", "many"):
-                patch.setattr(Transaction, name, counting(getattr(Transaction, name), asked))
+            asked = watch_queries(patch)
             assert len(rewound(scheduler, chain[0]).reset) == length
         counts.append(asked)
     assert counts[0] == counts[1]
@@ -315,16 +336,6 @@ def stop(scheduler: Scheduler, number: int, tx: Transaction) -> None:
 def links(length: int) -> list[dict[str, Any]]:
     """Jobs that come one after the other."""
     return [{"ref": str(n), "after": [f"ref:{n - 1}"] if n else []} for n in range(length)]
-
-
-def counting(method: Any, asked: list[str]) -> Any:
-    """The method, which notes the names it is called with."""
-
-    def counted(tx: Transaction, name: str, /, *args: Any, **params: Any) -> Any:
-        asked.append(name)
-        return method(tx, name, *args, **params)
-
-    return counted
 
 
 def test_members_behind_others_wait_at_once_and_are_said_to(scheduler: Scheduler) -> None:

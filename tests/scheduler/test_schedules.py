@@ -5,22 +5,21 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.helpers import MovableClock, ask, claim, event_kinds, finish
+from tests.helpers import MovableClock, ask, claim, event_kinds, finish, newest_numbers
 
 from headway.domain import errors, events
 from headway.domain.jobs import Job
+from headway.domain.manage.reservations import ReservationState
+from headway.domain.manage.schedules import Schedule
+from headway.domain.manage.tokens import Role
 from headway.domain.requests.schedule_requests import SchedulePatch, ScheduleRequest
 from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
-from headway.domain.reservations import ReservationState
-from headway.domain.schedules import Schedule
-from headway.domain.tokens import Role
-from headway.operations import schedules as operations
+from headway.operations.manage import schedules as operations
 from headway.protocol.schedules import PreviewQuery, ScheduleQuery
 from headway.scheduler.manage import schedules, templates
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct, timekeeper, trigger
-from headway.storage import job_lists, jobs
-from headway.storage.job_lists import JobFilter
+from headway.storage import job_views
 from headway.storage.manage import schedules as kept
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -56,9 +55,7 @@ def fire(scheduler: Scheduler, started_at: datetime = NOON) -> int:
 
 def made_jobs(scheduler: Scheduler) -> list[Job]:
     """Every job, oldest first."""
-    return scheduler.store.read(
-        lambda tx: jobs.views(tx, job_lists.numbers(tx, JobFilter(), 5000)[::-1])
-    )
+    return scheduler.store.read(lambda tx: job_views.read(tx, newest_numbers(tx)[::-1]))
 
 
 def fire_times(scheduler: Scheduler) -> list[datetime | None]:

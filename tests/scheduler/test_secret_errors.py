@@ -1,5 +1,7 @@
 """An error that quotes a secret param is told without it."""
 
+import json
+
 from tests.helpers import claim, finish, job, run_next, submit
 
 from headway.domain import secrets
@@ -42,3 +44,13 @@ def test_only_texts_under_secret_names_are_hidden() -> None:
     }
     text = "first-token x /root hidden-deep key-in-list 4096"
     assert secrets.hidden(text, params, NAMES) == "*** x /root *** *** 4096"
+
+
+def test_all_texts_in_a_secret_are_hidden_however_they_are_quoted() -> None:
+    params = {
+        "secrets": {"database": {"user": "ann-of-the-db"}, "keys": ["first-key", {"b": "second"}]},
+        "password": 'it\'s "new"\nñ',
+    }
+    password = params["password"]
+    text = f"ann-of-the-db first-key second {password} {password!r} {json.dumps(password)}"
+    assert secrets.hidden(text, params, NAMES) == "*** *** *** *** '***' \"***\""

@@ -14,6 +14,7 @@ from headway.scheduler.change import cancel
 from headway.scheduler.explain import why as explaining
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import timekeeper, verify
+from headway.storage.admit import postponed as stored
 
 LENGTH = 25
 
@@ -65,7 +66,7 @@ def test_a_cancel_looks_at_so_many_jobs_and_the_timekeeper_at_the_others(
     assert verify.verify(scheduler) == []
     assert keep_time(scheduler) <= 3
     assert blocked(scheduler) == others
-    assert scheduler.store.read(lambda tx: postponed.among(tx, others)) == set()
+    assert scheduler.store.read(lambda tx: stored.among(tx, others)) == set()
     assert verify.verify(scheduler) == []
 
 
@@ -95,7 +96,7 @@ def test_a_job_that_is_still_to_be_queued_stands_as_it_will_then(scheduler: Sche
     claim(scheduler, job_types=("other",))
     locked = submit(scheduler, after=[first], locks=["gpu"])
     finish(scheduler, claim(scheduler))
-    assert scheduler.store.read(lambda tx: postponed.among(tx, others)) == set(others[10:])
+    assert scheduler.store.read(lambda tx: stored.among(tx, others)) == set(others[10:])
     shown, answer = show(scheduler, others[-1]), why(scheduler, others[-1])
     assert (shown.status, shown.wait_reason) == (JobStatus.QUEUED, None)
     assert (answer.status, answer.startable) == (JobStatus.QUEUED, True)

@@ -8,8 +8,8 @@ from tests.scheduler.asking import register, show, submit_all, why
 from headway.domain.gates import Gate
 from headway.domain.requests.job_requests import JobPatch
 from headway.domain.states import JobStatus
-from headway.protocol.work_shapes import Denied, Granted
-from headway.scheduler.change import cancel, queue_control
+from headway.protocol.work_values import Denied, Granted
+from headway.scheduler.change import cancel, edit, pause
 from headway.scheduler.manage import limits
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import timekeeper
@@ -243,6 +243,7 @@ def test_a_claim_that_led_to_nothing_does_not_begin_the_wait_anew(
 def test_a_job_whose_lock_was_taken_does_not_wait_for_a_limit(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
+    register(scheduler)
     put(scheduler, "capacity", 10)
     large = submit(scheduler, "large", cost_units=10, locks=["x"])
     submit(scheduler, "other", cost_units=5, locks=["x"])
@@ -328,11 +329,11 @@ def test_a_starved_job_that_is_paused_sees_what_it_will_see_when_it_goes_on(
     assert numbers(scheduler) == []
     clock.move(301)
     register(scheduler)
-    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, "paused"))
+    scheduler.store.write(lambda tx: pause.pause(scheduler, tx, None, "paused"))
     finish(scheduler, held)
     assert keepers(scheduler, paused.number) == []
     assert reason(scheduler, paused.number) == "job type paused is paused"
-    scheduler.store.write(lambda tx: queue_control.resume(scheduler, tx, None, "paused"))
+    scheduler.store.write(lambda tx: pause.resume(scheduler, tx, None, "paused"))
     assert numbers(scheduler) == [paused.number]
 
 
@@ -345,7 +346,7 @@ def test_one_that_was_postponed_has_not_waited_for_the_limit_meanwhile(
     submit_all(scheduler, *({"job_type": "large", "cost_units": 10} for _ in range(2)))
     assert numbers(scheduler) == []
     later = JobPatch(scheduled_for=clock.now() + timedelta(seconds=301))
-    scheduler.store.write(lambda tx: queue_control.change(scheduler, tx, 3, later))
+    scheduler.store.write(lambda tx: edit.edit(scheduler, tx, 3, later))
     clock.move(302)
     timekeeper.run_due(scheduler, clock.now())
     small = submit(scheduler, cost_units=1, priority="HIGH")

@@ -14,15 +14,16 @@ from headway.domain.requests.job_requests import AfterRequest, BatchJobRequest
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import plan, references
 from headway.scheduler.submit.batch_errors import Turns
-from headway.scheduler.submit.named_jobs import Earlier, EarlierJobs
+from headway.scheduler.submit.named_jobs import EarlierJobs
 from headway.scheduler.submit.plan import Facts, Origin, Planned
 from headway.scheduler.submit.references import Plan, Submitted
+from headway.storage.chains import Link
 from headway.storage.jobs import Allocation
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 NOTHING = cast(Any, None)
 SCHEDULER = Scheduler(store=NOTHING, clock=NOTHING, workspace=NOTHING, data=Path("nowhere"))
-EARLIER = EarlierJobs({5: Earlier("five", 4), "five": Earlier("five", 4)})
+EARLIER = EarlierJobs([Link(5, "five", 4)])
 FACTS = Facts(
     now=NOW,
     allocation=Allocation(100, 1000, 10),

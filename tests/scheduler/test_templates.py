@@ -9,13 +9,13 @@ from tests.helpers import ask, job, submit
 from headway.domain import errors
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Approval, Lock, RetryPolicy
+from headway.domain.manage.templates import Template, TemplateStatus
+from headway.domain.manage.tokens import Role
 from headway.domain.requests.job_requests import JobRequest
 from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
-from headway.domain.templates import Template, TemplateStatus
-from headway.domain.tokens import Role
 from headway.operations import filters
 from headway.operations import jobs as job_operations
-from headway.operations import templates as operations
+from headway.operations.manage import templates as operations
 from headway.protocol.templates import TemplateQuery
 from headway.scheduler.manage import templates
 from headway.scheduler.scheduler import Scheduler

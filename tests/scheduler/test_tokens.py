@@ -7,10 +7,10 @@ import pytest
 from tests.helpers import MovableClock, ask, job, submit
 
 from headway.domain import errors
+from headway.domain.manage.tokens import Principal, Role, Token
 from headway.domain.states import JobStatus
-from headway.domain.tokens import Principal, Role, Token
 from headway.http.claim_polls import ClaimPolls
-from headway.operations import tokens as operations
+from headway.operations.manage import tokens as operations
 from headway.protocol.operation import Paging
 from headway.protocol.work_shapes import ClaimBody
 from headway.scheduler.manage import tokens

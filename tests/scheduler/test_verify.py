@@ -1,26 +1,10 @@
 """Verify: a sound store has nothing to say, a damaged one says what is wrong."""
 
 import pytest
-from tests.helpers import claim, finish, submit
-from tests.scheduler.asking import damage, submit_all
+from tests.scheduler.asking import damage
 
-from headway.domain.runs import RunStatus
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import verify
-
-
-@pytest.fixture
-def busy(scheduler: Scheduler) -> Scheduler:
-    """1 succeeded, 2 failed, 3 runs with a lock, 4 waits for it, 5 waits for 3, 6 is claimed."""
-    submit_all(scheduler, {}, {"retry_policy": {"max_attempts": 0}}, {"locks": ["gpu"]})
-    finish(scheduler, claim(scheduler))
-    finish(scheduler, claim(scheduler), RunStatus.FAILED)
-    claim(scheduler)
-    submit(scheduler, locks=["gpu"])
-    submit(scheduler, after=[3])
-    submit(scheduler)
-    claim(scheduler, lease=False)
-    return scheduler
 
 
 def test_a_sound_store_has_nothing_to_say(busy: Scheduler) -> None:
@@ -35,7 +19,7 @@ def test_a_sound_store_has_nothing_to_say(busy: Scheduler) -> None:
         ("UPDATE jobs SET open_deps = 0", "job 5 counts its open dependencies wrongly"),
         (
             "INSERT INTO locks VALUES ('gpu', 6, 'shared', 0)",
-            "lock gpu is held exclusively and by somebody else",
+            "lock gpu is held exclusively and by another job",
         ),
         ("UPDATE locks SET job_number = 1", "lock gpu is held by a job that is not running"),
         ("UPDATE jobs SET worker_id = NULL", "job 6 is claimed without a worker or a time"),

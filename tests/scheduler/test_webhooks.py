@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 from tests.helpers import MovableClock, ask, claim, finish, run_next, submit
+from tests.scheduler.endpoints import deliveries
 
 from headway.domain import errors
+from headway.domain.manage.webhooks import EVENTS, Delivery, DeliveryStatus, Webhook, origin_of
 from headway.domain.runs import RunStatus
-from headway.domain.webhooks import EVENTS, Delivery, DeliveryStatus, Webhook, origin_of
-from headway.operations import webhooks as operations
+from headway.operations.manage import webhooks as operations
 from headway.protocol.operation import Paging
 from headway.protocol.webhooks import DeliveryQuery, WebhookRequest
 from headway.scheduler.manage import webhooks
 from headway.scheduler.manage.webhooks import DueDelivery, Tried
 from headway.scheduler.scheduler import Scheduler
-from headway.storage.manage import webhooks as kept
 
 URL = "http://127.0.0.1:9/hook"
 
@@ -31,12 +31,6 @@ def take(scheduler: Scheduler, count: int = 100, **bounds: Any) -> list[DueDeliv
 
 def record(scheduler: Scheduler, *results: Tried) -> None:
     scheduler.store.write(lambda tx: webhooks.record(tx, results))
-
-
-def deliveries(scheduler: Scheduler) -> list[Delivery]:
-    return scheduler.store.read(
-        lambda tx: kept.deliveries(tx, status=None, job_id=None, before=None, count=1000)
-    )
 
 
 def fail(scheduler: Scheduler, taken: DueDelivery) -> Delivery:
@@ -118,6 +112,34 @@ def test_a_message_that_was_taken_belongs_to_its_sender_for_a_minute(
     assert take(scheduler) == []
     clock.move(60)
     assert [one.delivery_id for one in take(scheduler)] == [first.delivery_id]
+
+
+def test_a_message_that_two_servers_chose_at_once_is_taken_by_one(scheduler: Scheduler) -> None:
+    register(scheduler)
+    submit(scheduler)
+    run_next(scheduler)
+    chosen = scheduler.store.read(lambda tx: webhooks.choose(tx, 10))
+    taken = [scheduler.store.write(lambda tx: webhooks.take(tx, chosen)) for _ in range(2)]
+    assert [len(some) for some in taken] == [1, 0]
+
+
+def test_the_status_in_a_message_is_that_of_the_run(scheduler: Scheduler) -> None:
+    register(scheduler)
+    submit(scheduler)
+    run_next(scheduler)
+    (taken,) = take(scheduler)
+    assert json.loads(taken.body)["status"] == "COMPLETED"
+
+
+def test_a_word_that_comes_twice_counts_once(scheduler: Scheduler) -> None:
+    register(scheduler)
+    submit(scheduler)
+    run_next(scheduler)
+    (taken,) = take(scheduler)
+    first = fail(scheduler, taken)
+    record(scheduler, Tried(delivery_id=taken.delivery_id, attempts=1, response_status=200))
+    again = scheduler.store.read(lambda tx: webhooks.get_delivery(tx, taken.delivery_id))
+    assert again == first
 
 
 def test_a_message_is_tried_four_times_and_then_kept_as_failed(

@@ -22,8 +22,8 @@ from headway.domain.jobs import Job
 from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.protocol.work_shapes import Denied, Granted
-from headway.scheduler.change import approvals, queue_control, retry
+from headway.protocol.work_values import Denied, Granted
+from headway.scheduler.change import approvals, pause, retry
 from headway.scheduler.explain import status
 from headway.scheduler.manage import groups, limits
 from headway.scheduler.scheduler import Scheduler
@@ -50,7 +50,7 @@ def test_every_closed_gate_is_shown_and_the_first_is_the_reason(scheduler: Sched
     holder, before = submit(scheduler, locks=["x"]), submit(scheduler, approval=True)
     claim(scheduler)
     job = submit(scheduler, after=[before.number], approval=True, locks=["x"], queue="slow")
-    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, "slow", None))
+    scheduler.store.write(lambda tx: pause.pause(scheduler, tx, "slow", None))
     answer = why(scheduler, job.number)
     closed = [row for row in answer.gates if row.state is GateState.CLOSED]
     assert [row.gate for row in closed] == [Gate.AFTER, Gate.APPROVAL, Gate.LOCKS, Gate.PAUSE]
@@ -129,7 +129,7 @@ def test_a_pause_and_a_reservation_are_both_named(scheduler: Scheduler) -> None:
     register(scheduler)
     job = submit(scheduler)
     held = scheduler.store.write(lambda tx: direct.reserve(scheduler, tx, "ann", None))
-    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, None))
+    scheduler.store.write(lambda tx: pause.pause(scheduler, tx, None, None))
     gate = closed_gate(why(scheduler, job.number))
     assert gate.detail == "everything is paused; the next slot is reserved by ann"
     assert [(one.kind, one.id, one.detail) for one in gate.blockers] == [
@@ -280,7 +280,7 @@ def test_a_starved_job_that_is_paused_keeps_nothing_back(
     free = submit(scheduler)
     woken: list[str] = []
     scheduler.store.wakeups.listen(READY, lambda: woken.append(READY))
-    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, "large"))
+    scheduler.store.write(lambda tx: pause.pause(scheduler, tx, None, "large"))
     scheduler.store.write(lambda tx: None)  # a later commit: the wake-up before it has been told
     assert woken == [READY]
     assert show(scheduler, free.number).wait_reason is None
@@ -297,13 +297,13 @@ def test_what_can_never_fit_is_not_startable(scheduler: Scheduler) -> None:
 def test_a_pause_is_the_reason_of_every_job_it_holds(scheduler: Scheduler) -> None:
     register(scheduler)
     held, free = submit(scheduler, queue="slow"), submit(scheduler, queue="quick")
-    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, "slow", None))
+    scheduler.store.write(lambda tx: pause.pause(scheduler, tx, "slow", None))
     assert closed_gate(why(scheduler, held.number)).detail == "queue slow is paused"
     reason = show(scheduler, held.number).wait_reason
     assert reason is not None
     assert reason.kind == "paused"
     assert show(scheduler, free.number).wait_reason is None
-    scheduler.store.write(lambda tx: queue_control.resume(scheduler, tx, None, None))
+    scheduler.store.write(lambda tx: pause.resume(scheduler, tx, None, None))
     assert show(scheduler, held.number).wait_reason is None
 
 
@@ -611,7 +611,7 @@ def test_a_list_is_shown_in_the_order_asked_for(scheduler: Scheduler, count: int
 
 def test_a_submit_says_that_the_job_is_paused(scheduler: Scheduler) -> None:
     register(scheduler)
-    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, "default", None))
+    scheduler.store.write(lambda tx: pause.pause(scheduler, tx, "default", None))
     made = submit(scheduler)
     assert made.wait_reason is not None
     assert made.wait_reason.detail == "queue default is paused"
@@ -631,6 +631,24 @@ def test_a_file_that_went_away_shows_in_the_job_as_in_why(scheduler: Scheduler) 
     assert shown.status is JobStatus.WAITING_ON_DEPS
 
 
+def test_a_file_that_went_away_shows_although_something_else_kept_the_job_waiting(
+    scheduler: Scheduler,
+) -> None:
+    register(scheduler)
+    files = [scheduler.workspace.root / name for name in "ab"]
+    files[0].touch()
+    needing = submit(scheduler, needs=["file:a", "file:b"], missing_producer="wait").number
+    approved = submit(scheduler, needs=["file:a"], missing_producer="wait", approval=True).number
+    assert show(scheduler, approved).status is JobStatus.WAITING_ON_APPROVAL
+    files[0].unlink()
+    for number in (needing, approved):
+        shown, found = show(scheduler, number), why(scheduler, number)
+        assert shown.wait_reason is not None
+        assert shown.wait_reason.detail == "awaiting producer for file:a"
+        assert shown.status is found.status is JobStatus.WAITING_ON_DEPS
+    assert show(scheduler, approved).waited_on == ("approval", "dependencies")
+
+
 def test_a_job_that_was_denied_its_lease_shows_what_is_true_now(scheduler: Scheduler) -> None:
     register(scheduler)
     scheduler.store.write(lambda tx: limits.put(scheduler, tx, "type:work", size=1, rate=None))
@@ -644,7 +662,7 @@ def test_a_job_that_was_denied_its_lease_shows_what_is_true_now(scheduler: Sched
     assert denied.wait_reason.kind == "limits"
     scheduler.store.write(lambda tx: limits.put(scheduler, tx, "type:work", size=2, rate=None))
     assert show(scheduler, waiting).wait_reason is None
-    scheduler.store.write(lambda tx: queue_control.pause(scheduler, tx, None, None))
+    scheduler.store.write(lambda tx: pause.pause(scheduler, tx, None, None))
     paused = show(scheduler, waiting)
     assert paused.status is JobStatus.LEASE_PENDING
     assert paused.wait_reason is not None

@@ -7,24 +7,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-from tests.helpers import MovableClock, ask_lease, claim, finish, submit
+from tests.helpers import MovableClock, ask_lease, claim, finish, newest_numbers, submit
 from tests.scheduler.asking import keep_time, register, rewound
 
 from headway.domain import errors, states
-from headway.domain.groups import GroupMode, OnFailure
 from headway.domain.jobs import Job, Mode, Policy
+from headway.domain.manage.groups import GroupMode, OnFailure
 from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.requests.job_requests import JobPatch
 from headway.domain.runs import RunStatus
-from headway.protocol.work_shapes import Granted, HeartbeatItem, Started
-from headway.scheduler.change import approvals, cancel, queue_control
+from headway.protocol.work_shapes import HeartbeatItem
+from headway.protocol.work_values import Granted, Started
+from headway.scheduler.change import approvals, cancel, edit, move, pause
 from headway.scheduler.claim import claims
 from headway.scheduler.lease import leases
 from headway.scheduler.manage import groups, limits, markers
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.scheduler.upkeep import direct
-from headway.storage import job_lists, jobs
-from headway.storage.job_lists import JobFilter
+from headway.storage import job_views
 from headway.storage.manage import reservations
 
 TYPES = ("a", "b", "c")
@@ -106,8 +106,8 @@ class World:
     def jobs(self, *statuses: states.JobStatus) -> list[Job]:
         """All jobs as they are stored, or those with these statuses."""
         store = self.scheduler.store
-        numbers = store.read(lambda tx: job_lists.numbers(tx, JobFilter(), 1000))
-        shown = store.read(lambda tx: jobs.views(tx, numbers))
+        numbers = store.read(lambda tx: newest_numbers(tx))
+        shown = store.read(lambda tx: job_views.read(tx, numbers))
         return [one for one in shown if not statuses or one.status in statuses]
 
     def _write(self, verb: Callable[..., Any], *words: Any, **named: Any) -> Any:
@@ -243,10 +243,10 @@ class World:
 
     def _pause(self) -> None:
         queue, job_type = self._chance.choice(((None, None), ("p", None), (None, "a"), (None, "b")))
-        self._write(queue_control.pause, queue, job_type)
+        self._write(pause.pause, queue, job_type)
 
     def _resume(self) -> None:
-        self.scheduler.store.write(lambda tx: queue_control.resume(self.scheduler, tx, None, None))
+        self.scheduler.store.write(lambda tx: pause.resume(self.scheduler, tx, None, None))
 
     def _reserve(self) -> None:
         if self.scheduler.store.read(reservations.active) is None:
@@ -264,7 +264,7 @@ class World:
             later = self._clock.now().replace(year=2027)
             patches = [JobPatch(priority=1), JobPatch(priority=0), JobPatch(scheduled_for=None)]
             patches += [JobPatch(scheduled_for=later)]
-            self._write(queue_control.change, one.number, self._chance.choice(patches))
+            self._write(edit.edit, one.number, self._chance.choice(patches))
 
     def _move(self) -> None:
         for one in self._any(*states.WAITING):
@@ -273,7 +273,7 @@ class World:
             ]
             other = self._chance.choice(alike)
             if other.number != one.number:
-                self._write(queue_control.move, one.number, before=other.number)
+                self._write(move.move, one.number, before=other.number)
 
     def _cancel(self) -> None:
         for one in self._any(*states.WAITING, *states.CLAIMS):

@@ -17,14 +17,14 @@ from headway.domain import errors, states
 from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.workers import Abilities
-from headway.protocol.work_shapes import Started
+from headway.protocol.work_values import Report, ReportAnswer, Started
 from headway.scheduler.claim import dispatch
 from headway.scheduler.finish import finish as finishing
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit as submitting
 from headway.storage import events
 from headway.storage.engine.store import Store
-from headway.storage.engine.transaction import Manner, Transaction
+from headway.storage.engine.transaction import Transaction
 from headway.storage.postgres.database import PostgresDatabase
 
 T = TypeVar("T")
@@ -54,7 +54,9 @@ def there(empty_postgres: str, clock: MovableClock, tmp_path: Path) -> Iterator[
 
 @contextmanager
 def held_open(
-    scheduler: Scheduler, work: Callable[[Transaction], T], manner: Manner = Manner.BESIDE
+    scheduler: Scheduler,
+    work: Callable[[Transaction], T],
+    write: Callable[[Store, Callable[[Transaction], T]], "Future[T]"] = Store.write_beside_later,
 ) -> Iterator["Future[T]"]:
     """Do the work, and commit only at the end of the block."""
     done, may_end = threading.Event(), threading.Event()
@@ -67,7 +69,7 @@ def held_open(
         assert may_end.wait(PATIENCE_S)
         return answer
 
-    future = scheduler.store.write_later(wait, manner)
+    future = write(scheduler.store, wait)
     future.add_done_callback(lambda _: done.set())
     assert done.wait(PATIENCE_S)
     assert not future.done(), future.exception()
@@ -94,10 +96,10 @@ def claiming(scheduler: Scheduler, count: int) -> Callable[[Transaction], list[S
 
 def finishing_of(
     scheduler: Scheduler, started: Started, status: RunStatus = RunStatus.COMPLETED
-) -> Callable[[Transaction], list[finishing.Answer]]:
+) -> Callable[[Transaction], list[ReportAnswer]]:
     assert started.lease is not None
     outcome = Outcome(status=status, retry=False)
-    report = finishing.Report(lease_id=started.lease.lease_id, outcome=outcome)
+    report = Report(lease_id=started.lease.lease_id, outcome=outcome)
     worker_id = started.lease.worker_id
     return lambda tx: finishing.finish(scheduler, tx, worker_id, [report])
 
@@ -118,7 +120,7 @@ def test_two_concurrent_claims_take_different_jobs_without_waiting(
     without_limits(here)
     for _ in range(5):
         submit(here)
-    with held_open(here, claiming(here, 2), Manner.APART) as first:
+    with held_open(here, claiming(here, 2), Store.write_apart_later) as first:
         assert [one.number for one in claim(there, 2)] == [3, 4]
     assert [one.number for one in first.result()] == [1, 2]
     assert [one.number for one in claim(there, 2)] == [5]
@@ -130,7 +132,7 @@ def test_a_claim_looks_behind_many_jobs_that_others_are_taking(
     without_limits(here)
     for _ in range(8):
         submit(here)
-    with held_open(here, claiming(here, 6), Manner.APART):
+    with held_open(here, claiming(here, 6), Store.write_apart_later):
         assert [one.number for one in claim(there, 1)] == [7]
 
 
@@ -140,8 +142,8 @@ def test_two_claims_at_once_cannot_both_take_the_last_unit_of_a_limit(
     here.store.write(lambda tx: tx.do("put_limit", name="capacity", size=3, rate=None))
     for _ in range(5):
         submit(here)
-    with held_open(here, claiming(here, 2), Manner.APART):
-        second = there.store.write_later(claiming(there, 2), Manner.APART)
+    with held_open(here, claiming(here, 2), Store.write_apart_later):
+        second = there.store.write_apart_later(claiming(there, 2))
         wait_until_somebody_waits(here)
         assert not second.done()
     assert [one.number for one in second.result(PATIENCE_S)] == [3]
@@ -151,8 +153,8 @@ def test_two_claims_at_once_respect_a_rate(here: Scheduler, there: Scheduler) ->
     here.store.write(lambda tx: tx.do("put_limit", name="capacity", size=None, rate="3/min"))
     for _ in range(5):
         submit(here)
-    with held_open(here, claiming(here, 2), Manner.APART):
-        second = there.store.write_later(claiming(there, 2), Manner.APART)
+    with held_open(here, claiming(here, 2), Store.write_apart_later):
+        second = there.store.write_apart_later(claiming(there, 2))
         wait_until_somebody_waits(here)
     assert [one.number for one in second.result(PATIENCE_S)] == [3]
 
@@ -164,7 +166,7 @@ def test_two_predecessors_that_end_at_once_free_their_dependent_once(
     last = submit(here, after=[one.job_id, two.job_id])
     first, second = claim(here, 2)
     with held_open(here, finishing_of(here, first)):
-        other = there.store.write_later(finishing_of(there, second), Manner.BESIDE)
+        other = there.store.write_beside_later(finishing_of(there, second))
         wait_until_somebody_waits(here)
     assert other.result(PATIENCE_S)[0].error is None
     assert job(here, last.number).status is states.QUEUED
@@ -178,9 +180,7 @@ def test_two_predecessors_that_fail_at_once_block_their_dependent_once(
     last = submit(here, after=[one.job_id, two.job_id])
     first, second = claim(here, 2)
     with held_open(here, finishing_of(here, first, RunStatus.FAILED)):
-        other = there.store.write_later(
-            finishing_of(there, second, RunStatus.FAILED), Manner.BESIDE
-        )
+        other = there.store.write_beside_later(finishing_of(there, second, RunStatus.FAILED))
         wait_until_somebody_waits(here)
     other.result(PATIENCE_S)
     assert job(here, last.number).status is states.BLOCKED_BY_DEPENDENCY
@@ -196,7 +196,7 @@ def test_a_run_that_is_reported_twice_at_once_ends_once(here: Scheduler, there: 
     submit(here)
     (started,) = claim(here)
     with held_open(here, finishing_of(here, started)):
-        other = there.store.write_later(finishing_of(there, started), Manner.BESIDE)
+        other = there.store.write_beside_later(finishing_of(there, started))
         wait_until_somebody_waits(here)
     assert other.result(PATIENCE_S)[0].status is states.SUCCEEDED
     assert event_kinds(here).count("job.finished") == 1
@@ -208,7 +208,7 @@ def test_two_submits_at_once_with_one_key_make_one_job(
 ) -> None:
     submit(here)
     with held_open(here, submitting_of(here, **{field: "k"})) as first:
-        second = there.store.write_later(submitting_of(there, **{field: "k"}), Manner.BESIDE)
+        second = there.store.write_beside_later(submitting_of(there, **{field: "k"}))
         wait_until_somebody_waits(here)
     made, found = first.result(), second.result(PATIENCE_S)
     assert (made.created, found.created) == (True, False)
@@ -221,7 +221,7 @@ def test_a_job_that_comes_after_another_is_submitted_alone(
     first = submit(here)
     (started,) = claim(here)
     with held_open(here, finishing_of(here, started)):
-        second = there.store.write_later(submitting_of(there, after=(first.job_id,)), Manner.BESIDE)
+        second = there.store.write_beside_later(submitting_of(there, after=(first.job_id,)))
         wait_until_somebody_waits(here)
     assert second.result(PATIENCE_S).job.status is states.QUEUED
 
@@ -236,9 +236,7 @@ def test_a_batch_that_names_a_job_it_finds_by_its_key_is_submitted_alone(
         BatchJobRequest(job_type="work", after=("ref:a",)),
     ]
     with held_open(here, finishing_of(here, started)):
-        second = there.store.write_later(
-            lambda tx: submitting.submit_all(there, tx, batch), Manner.BESIDE
-        )
+        second = there.store.write_beside_later(lambda tx: submitting.submit_all(there, tx, batch))
         wait_until_somebody_waits(here)
     found, made = second.result(PATIENCE_S)
     assert (found.number, found.created) == (started.number, False)
@@ -247,7 +245,7 @@ def test_a_batch_that_names_a_job_it_finds_by_its_key_is_submitted_alone(
 
 def test_a_new_kind_of_job_is_submitted_alone(here: Scheduler, there: Scheduler) -> None:
     with held_open(here, lambda tx: tx.do("set_fact", name="a", value="x")):
-        second = there.store.write_later(submitting_of(there), Manner.BESIDE)
+        second = there.store.write_beside_later(submitting_of(there))
         wait_until_somebody_waits(here)
     assert second.result(PATIENCE_S).job.number == 1
 
@@ -263,8 +261,8 @@ def test_a_writer_alone_waits_for_all_others_and_they_for_it(
     here: Scheduler, there: Scheduler
 ) -> None:
     submit(here)
-    with held_open(here, lambda tx: None, Manner.ALONE):
-        other = there.store.write_later(submitting_of(there), Manner.BESIDE)
+    with held_open(here, lambda tx: None, Store.write_later):
+        other = there.store.write_beside_later(submitting_of(there))
         wait_until_somebody_waits(here)
         assert not other.done()
     other.result(PATIENCE_S)
@@ -285,8 +283,8 @@ def test_two_who_wait_for_each_other_both_get_through(here: Scheduler, there: Sc
         return work
 
     waiting = [
-        here.store.write_later(write("a", "b"), Manner.BESIDE),
-        there.store.write_later(write("b", "a"), Manner.BESIDE),
+        here.store.write_beside_later(write("a", "b")),
+        there.store.write_beside_later(write("b", "a")),
     ]
     for one in waiting:
         one.result(PATIENCE_S)
@@ -323,7 +321,7 @@ def test_a_line_of_history_that_was_never_committed_is_passed_over(
         raise errors.InvalidRequest("x", "no")
 
     with pytest.raises(errors.InvalidRequest):
-        there.store.write(refused, Manner.BESIDE)
+        there.store.write_beside(refused)
     submit(here)
     assert [one.seq for one in events.settled(here.store.read, 1, 100)] == [3]
     assert here.store.read(lambda tx: follower.read(tx, 100)) == []

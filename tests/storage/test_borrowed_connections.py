@@ -147,4 +147,9 @@ def test_workers_wake_when_a_borrowed_transaction_with_a_submit_is_committed(
         assert not woken.is_set()
         connection.commit()
     assert woken.wait(PATIENCE_S)
+    noted = app.send(headway.protocol.tokens.list_audit).items
+    assert [(one.action, one.target) for one in noted] == [
+        ("create_job", "job 2"),
+        ("create_job", "job 1"),
+    ]
     app.close()

@@ -11,9 +11,9 @@ from tests.helpers import MovableClock, claim, event_kinds, finish, in_queue, jo
 from tests.storage.conftest import open_database, scheduler_on
 
 from headway.domain import errors
+from headway.domain.manage.tokens import Role
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.domain.tokens import Role
 from headway.scheduler.manage import tokens
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import verify

@@ -176,6 +176,67 @@ def test_nothing_is_acknowledged_once_the_file_was_emptied(store: Store, path: P
     assert store.problem is not None
 
 
+def cut_off(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def overwrite(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(b"x" * path.stat().st_size)
+
+
+def put_another_in_its_place(path: Path) -> None:
+    another = path.with_suffix(".another")
+    with contextlib.closing(sqlite3.connect(another)) as raw:
+        raw.execute("CREATE TABLE notes (text)")
+    with path.open("r+b") as file:
+        file.write(another.read_bytes())
+
+
+@pytest.mark.parametrize("harm", [cut_off, overwrite, put_another_in_its_place])
+def test_nothing_is_acknowledged_once_the_file_was_changed_in_place(
+    store: Store, path: Path, harm: Callable[[Path], None]
+) -> None:
+    put(store, "before")
+    harm(path)
+    for _ in range(2):
+        with pytest.raises(errors.DatabaseDamaged, match="while it was in use"):
+            put(store, "after")
+
+
+def test_a_checkpoint_and_a_vacuum_of_another_program_are_no_damage(
+    store: Store, path: Path
+) -> None:
+    put(store, "before")
+    with contextlib.closing(sqlite3.connect(path)) as raw:
+        raw.execute("CREATE TABLE filler (text)")
+        raw.execute("INSERT INTO filler VALUES (zeroblob(1000000))")
+        raw.commit()
+        raw.execute("PRAGMA wal_checkpoint(FULL)")
+        put(store, "beside")
+        raw.execute("DROP TABLE filler")
+        raw.commit()
+        raw.execute("VACUUM")
+        raw.execute("PRAGMA wal_checkpoint(FULL)")
+    put(store, "after")
+
+
+def test_what_a_reader_finds_damaged_is_not_written_to(store: Store, path: Path) -> None:
+    put(store, "before")
+    with contextlib.closing(sqlite3.connect(path)) as raw:
+        raw.execute("PRAGMA wal_checkpoint(FULL)")
+
+    def find_damage(_: Transaction) -> None:
+        error = sqlite3.DatabaseError("database disk image is malformed")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+
+    with pytest.raises(errors.DatabaseDamaged):
+        store.read(find_damage)
+    with pytest.raises(errors.DatabaseDamaged, match="disk image is malformed"):
+        put(store, "after")
+
+
 def test_a_link_that_leads_elsewhere_is_noticed(tmp_path: Path) -> None:
     for name in ("one", "two"):
         SqliteDatabase(tmp_path / name / "headway.db", MovableClock(), durable=False).migrate()

@@ -26,12 +26,18 @@ GROWING = "jobs|runs|events|payloads|tags|dependencies|needs|produces|lock_waite
 
 CLAIM = ["ready_lanes", "lane_heads", "starved_jobs", "payloads"]
 START = ["start_jobs", "open_runs", "grant_leases", "claim_job", "succeeded_since"]
-FINISH = ["end_leases", "jobs_of_runs", "job_records", "close_runs", "end_jobs", "any_dependents"]
+FINISH = ["end_leases", "jobs_of_runs", "job_records", "close_runs", "end_jobs", "awaited_chains"]
 CONSEQUENCES = ["lower_open_deps", "meet_dependencies", "dependents", "waiting_consumers"]
 LOCKS = ["holders", "free_locks", "leave_lines", "open_lines", "heads_of_line", "first_exclusives"]
-ADMIT = ["admit_jobs", "chain_links", "remove_watches"]
+ADMIT = ["admit_jobs", "chain_links", "chain_links_with_history", "remove_watches"]
 WHY = ["waits_on", "consumers", "producers", "dependencies_of"]
-REWIND = ["downstream_chains", "chain_members", "reopen_dependencies", "rewind_job"]
+REWIND = [
+    "downstream_chains",
+    "chain_members",
+    "chain_members_with_history",
+    "reopen_dependencies",
+    "rewind_job",
+]
 SUBMIT = [
     "jobs_by_idempotency_key",
     "active_jobs_by_unique_key",
@@ -40,6 +46,23 @@ SUBMIT = [
 ]
 HOLD = ["hold_ready_jobs", "hold_jobs", "active_jobs_of_schedule", "leases_by_id"]
 TIME = ["next_due_job", "due_jobs", "next_lease_expiry", "next_claim_expiry", "next_due_schedule"]
+
+
+LISTS = [
+    "newest_of_tag",
+    "newest_of_group",
+    "newest_of_template",
+    "newest_that_ended",
+    "newest_behind_a_gate",
+    "newest_running",
+    "oldest_since",
+    "any_since",
+    "lanes_by_newest",
+    "newest_of_lanes",
+    "newest_dependents",
+]
+OF_CLAIMS = ["newest_claimed", "held_by_worker"]
+"""These read a whole index, which holds nothing but claims."""
 
 
 @pytest.fixture(scope="module")
@@ -52,15 +75,53 @@ def schema() -> sqlite3.Connection:
 
 
 @pytest.mark.parametrize(
-    "name", [*CLAIM, *START, *FINISH, *CONSEQUENCES, *LOCKS, *ADMIT, *WHY, *REWIND, *SUBMIT, *TIME]
+    "name",
+    [
+        *CLAIM,
+        *START,
+        *FINISH,
+        *CONSEQUENCES,
+        *LOCKS,
+        *ADMIT,
+        *WHY,
+        *REWIND,
+        *SUBMIT,
+        *TIME,
+        *LISTS,
+        *OF_CLAIMS,
+    ],
 )
 def test_no_table_that_grows_is_read_as_a_whole(schema: sqlite3.Connection, name: str) -> None:
-    statement = queries.load(PACKAGE)[name]
-    names = set(re.findall(r"(?<![:\w]):(\w+)", statement))
-    plan = schema.execute(f"EXPLAIN QUERY PLAN {statement}", dict.fromkeys(names))
-    steps = [row[3] for row in plan]
+    steps = _steps(schema, name)
     assert steps
     assert not [step for step in steps if re.match(rf"SCAN ({GROWING})\b", step)]
+
+
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [
+        ("waiting_by_lane", "jobs_in_queue_order"),
+        ("count_waiting", "jobs_in_queue_order"),
+        ("queue_after", "jobs_in_queue_order"),
+        ("lanes_naming_limit", "jobs_active"),
+        ("shown_numbers", "jobs_active"),
+        ("newest_active", "jobs_active"),
+    ],
+)
+def test_what_concerns_active_jobs_reads_no_ended_ones(
+    schema: sqlite3.Connection, name: str, index: str
+) -> None:
+    steps = [step for step in _steps(schema, name) if re.match(r"(SCAN|SEARCH) (jobs|j)\b", step)]
+    assert steps
+    assert not [step for step in steps if index not in step and "jobs_ended" not in step]
+
+
+def _steps(schema: sqlite3.Connection, name: str) -> list[str]:
+    statement = queries.load(PACKAGE)[name]
+    names = set(re.findall(r"(?<![:\w]):(\w+)", statement))
+    return [
+        row[3] for row in schema.execute(f"EXPLAIN QUERY PLAN {statement}", dict.fromkeys(names))
+    ]
 
 
 def test_on_postgresql_no_plan_reads_all_jobs_before_or_after_statistics(
@@ -126,7 +187,18 @@ def _fill(store: Store, clock: MovableClock, folder: Path) -> None:
         finish(scheduler, claim(scheduler, 80)[2:])
 
 
-HOT = (*CLAIM[1:], *FINISH, *CONSEQUENCES, *LOCKS, *ADMIT, *WHY, *REWIND[:1], *SUBMIT, *HOLD)
+HOT = (
+    *LISTS,
+    *CLAIM[1:],
+    *FINISH,
+    *CONSEQUENCES,
+    *LOCKS,
+    *ADMIT,
+    *WHY,
+    *REWIND[:1],
+    *SUBMIT,
+    *HOLD,
+)
 
 
 def _reading_everything(raw: Any, names: Sequence[str] = HOT) -> dict[str, str]:

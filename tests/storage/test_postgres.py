@@ -137,21 +137,6 @@ def test_a_database_that_is_not_there_is_unavailable(clock: MovableClock, tmp_pa
         pass
 
 
-def test_a_backup_is_left_to_the_tools_of_postgresql(store: Store, tmp_path: Path) -> None:
-    with pytest.raises(errors.InvalidRequest, match="pg_dump"):
-        store.database.backup(tmp_path / "copy", lambda done, total: None)
-
-
-def test_a_row_that_refers_to_nothing_is_named(
-    store: Store, empty_postgres: str, tmp_path: Path, clock: MovableClock
-) -> None:
-    submit(scheduler_on(store, clock, tmp_path))
-    assert store.database.orphans() == []
-    with psycopg.connect(empty_postgres) as connection:
-        connection.execute("UPDATE jobs SET lane_id = 99")
-    assert store.database.orphans() == ["jobs row 1 refers to a missing lanes"]
-
-
 @pytest.mark.parametrize(
     ("sql", "text"),
     [
@@ -190,7 +175,7 @@ def test_statements_and_results_larger_than_all_buffers_cross_each_other(store: 
     def write(tx: Transaction) -> list[str]:
         for name in "abcde":
             tx.put("set_fact", name=name, value=text)
-            tx.expect("fact", name=name)
+            tx._connection.expect("fact", {"name": name})
         return [tx.value("fact", name=name) for name in "abcde"]
 
     assert store.write(write) == [text] * 5

@@ -14,7 +14,7 @@ from tests.storage.conftest import scheduler_on
 
 from headway.domain import errors
 from headway.storage.engine.store import Store
-from headway.storage.engine.transaction import Manner, Transaction
+from headway.storage.engine.transaction import Transaction
 from headway.storage.postgres.clock import SharedClock
 from headway.storage.postgres.session import PostgresSession
 
@@ -45,7 +45,7 @@ def test_a_statement_that_fails_at_the_commit_is_done_again(
     with psycopg.connect(empty_postgres, autocommit=True) as admin:
         admin.execute(FAIL_ONCE)
         try:
-            store.write(lambda tx: tx.put("set_fact", name="a", value="x"), Manner.BESIDE)
+            store.write_beside(lambda tx: tx.put("set_fact", name="a", value="x"))
         finally:
             admin.execute("DROP FUNCTION fail_once CASCADE; DROP SEQUENCE trouble")
     assert store.read(lambda tx: tx.row("fact", name="a")) == {"value": "x"}

@@ -13,7 +13,7 @@ from tests.tracing import needs_strace, syncs
 
 from headway.clock import SystemClock
 from headway.storage.engine.store import Store
-from headway.storage.engine.transaction import Manner, Transaction
+from headway.storage.engine.transaction import Transaction
 from headway.storage.postgres.database import PostgresDatabase
 
 WRITES = 5
@@ -55,8 +55,8 @@ def test_commits_wait_for_the_disk_whatever_the_default_is(
     empty_postgres: str, given: str, used: str
 ) -> None:
     with opened(f"{empty_postgres}&options=-csynchronous_commit%3D{given}") as store:
-        manners = (Manner.ALONE, Manner.BESIDE, Manner.APART)
-        assert [store.write_later(setting, manner).result(30) for manner in manners] == [used] * 3
+        writes = (store.write_later, store.write_beside_later, store.write_apart_later)
+        assert [write(setting).result(30) for write in writes] == [used] * 3
 
 
 def test_a_connection_that_was_made_anew_waits_for_the_disk(empty_postgres: str) -> None:

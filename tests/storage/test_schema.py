@@ -200,7 +200,12 @@ def test_all_columns_of_the_tables_are_read(migrated_postgres: str) -> None:
     with psycopg.connect(migrated_postgres) as connection:
         for table, columns in COLUMNS.items():
             found = connection.execute(f"SELECT * FROM {table} LIMIT 0".encode()).description or ()
-            assert sorted(one.name for one in found) == sorted(columns.split(", "))
+            names = {one.name for one in found} - OF_THE_VERSION_BEFORE.get(table, set())
+            assert sorted(names) == sorted(columns.split(", "))
+
+
+OF_THE_VERSION_BEFORE = {"jobs": {"chain"}}
+"""Columns that other columns are derived from until the version before is gone."""
 
 
 def _execute(url: str, steps: list[str]) -> None:

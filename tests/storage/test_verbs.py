@@ -9,7 +9,7 @@ from headway.domain import errors
 from headway.domain.requests.job_requests import BatchJobRequest
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler.change import queue_control
+from headway.scheduler.change import move
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit as submitting
 from headway.scheduler.upkeep import timekeeper
@@ -45,6 +45,7 @@ def test_a_rate_is_counted(scheduler: Scheduler, clock: MovableClock) -> None:
     for _ in range(3):
         submit(scheduler, limits={"api": 1})
     assert len(claim(scheduler, 10)) == 2
+    assert claim(scheduler, 10) == []
     clock.move(61)
     assert len(claim(scheduler, 10)) == 1
 
@@ -88,12 +89,18 @@ def test_jobs_that_fail_at_once_are_tried_again_in_the_order_they_had(
 ) -> None:
     first, second, third = (submit(scheduler) for _ in range(3))
     urgent = submit(scheduler, priority="HIGH")
-    scheduler.store.write(
-        lambda tx: queue_control.move(scheduler, tx, third.number, before=first.number)
-    )
+    scheduler.store.write(lambda tx: move.move(scheduler, tx, third.number, before=first.number))
     finish(scheduler, claim(scheduler, 4)[::-1], RunStatus.FAILED)
     tried = [job(scheduler, number).retry_of for number in range(5, 9)]
     assert tried == [one.job_id for one in (urgent, third, first, second)]
+
+
+def test_a_retry_goes_to_the_tail_of_its_priority(scheduler: Scheduler) -> None:
+    failing, waiting = submit(scheduler), submit(scheduler)
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    retry = job(scheduler, failing.number).retried_by
+    assert in_queue(scheduler.store)[0][0] == waiting.number
+    assert job(scheduler, str(retry)).position > job(scheduler, waiting.number).position
 
 
 def test_a_lease_is_consumed_once(scheduler: Scheduler) -> None:
@@ -127,6 +134,12 @@ def test_a_unique_key_belongs_to_one_active_job(scheduler: Scheduler) -> None:
     assert submit(scheduler, unique_key="k").number == first.number
     finish(scheduler, claim(scheduler))
     assert submit(scheduler, unique_key="k").number != first.number
+
+
+def test_a_unique_key_stays_with_the_retry(scheduler: Scheduler) -> None:
+    first = submit(scheduler, unique_key="k")
+    finish(scheduler, claim(scheduler), RunStatus.FAILED)
+    assert submit(scheduler, unique_key="k").job_id == job(scheduler, first.number).retried_by
 
 
 def test_a_batch_is_submitted_as_a_whole_or_not_at_all(scheduler: Scheduler) -> None:
