@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from headway.domain.steps import Wait
+
 
 class RunStatus(StrEnum):
     """How a run ended. A run that goes on has no status, and one that ended keeps it."""
@@ -13,6 +15,8 @@ class RunStatus(StrEnum):
     COMPLETED = "COMPLETED"
     FAILED = "FAILED"
     SKIPPED = "SKIPPED"
+    SUSPENDED = "SUSPENDED"
+    """It gave its slot back to wait for something; another run goes on when the wait is over."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +30,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     retry: bool = True
     timed_out: bool = False
     cancelled: bool = False
+    wait: Wait | None = None
+    """What the job waits for, if the run suspended it."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,5 +1,7 @@
 """Operations on jobs: submit, list, read, change, cancel, explain."""
 
+from typing import Any
+
 import msgspec
 
 from headway.domain.answers import Why
@@ -8,6 +10,7 @@ from headway.domain.jobs import Job, JobResult
 from headway.domain.manage.tokens import Role
 from headway.domain.requests.job_requests import BatchJobRequest, JobPatch, JobRequest
 from headway.domain.runs import Run
+from headway.domain.steps import Step
 from headway.domain.values.moments import Moment
 from headway.protocol.operation import MOST_ON_A_PAGE, Opens, Page, Paging, operation
 
@@ -60,6 +63,25 @@ class CancelBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     force: bool = False
 
 
+class SignalBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a signal says."""
+
+    payload: Any = None
+
+
+class SignalAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The job that takes the signal: the last of its chain."""
+
+    job_id: str
+    name: str
+
+
+class Steps(msgspec.Struct, frozen=True, kw_only=True):
+    """The journal of a job, in order."""
+
+    items: list[Step]
+
+
 create_job = operation(
     "POST",
     "/api/jobs",
@@ -102,4 +124,13 @@ get_result = operation(
 list_events_of_job = operation(
     "GET", "/api/jobs/{id}/events", Role.READ, query=Paging, answer=Page[Event]
 )
+signal_job = operation(
+    "POST",
+    "/api/jobs/{id}/signals/{name}",
+    Role.SUBMIT,
+    body=SignalBody,
+    answer=SignalAnswer,
+    status=202,
+)
+list_steps = operation("GET", "/api/jobs/{id}/steps", Role.READ, answer=Steps)
 why = operation("GET", "/api/jobs/{id}/why", Role.READ, answer=Why)

@@ -3,7 +3,9 @@
 from headway.domain.jobs import Job
 from headway.domain.leases import Lease
 from headway.domain.manage.tokens import Role
+from headway.domain.steps import Step
 from headway.domain.workers import Worker
+from headway.protocol.jobs import Steps
 from headway.protocol.operation import Nothing, Opens, Operation, Page, operation
 from headway.protocol.work_shapes import (
     BriefClaimed,
@@ -22,6 +24,10 @@ from headway.protocol.work_shapes import (
     ReleaseAnswer,
     ReleaseBody,
     Releases,
+    StepBody,
+    StepItems,
+    SuspendAnswer,
+    SuspendBody,
     WorkerBody,
 )
 
@@ -96,6 +102,37 @@ releases = operation(
     opens=Opens.WRITE_BESIDE,
     noted=False,
     safe_to_repeat=True,
+)
+add_step = operation(
+    "POST",
+    "/api/leases/{id}/steps",
+    Role.WORK,
+    body=StepBody,
+    answer=Step,
+    status=201,
+    also=(200,),
+    opens=Opens.WRITE_BESIDE,
+    noted=False,
+    safe_to_repeat=True,
+)
+add_steps = operation(
+    "POST",
+    "/api/leases/steps",
+    Role.WORK,
+    body=StepItems,
+    answer=ItemAnswers,
+    opens=Opens.WRITE_BESIDE,
+    noted=False,
+    safe_to_repeat=True,
+)
+list_steps_of_lease = operation("GET", "/api/leases/{id}/steps", Role.WORK, answer=Steps)
+suspend = operation(
+    "POST",
+    "/api/leases/{id}/suspend",
+    Role.WORK,
+    body=SuspendBody,
+    answer=SuspendAnswer,
+    noted=False,
 )
 send_log = operation(
     "POST",

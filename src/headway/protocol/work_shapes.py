@@ -8,16 +8,80 @@ import msgspec
 from headway.domain import errors
 from headway.domain.jobs import Job
 from headway.domain.leases import Lease
+from headway.domain.requests.job_requests import BatchJobRequest
 from headway.domain.states import JobStatus
-from headway.protocol.work_values import BeatAnswer, Report, ReportAnswer, Started
+from headway.domain.steps import Step, StepKind, Wait
+from headway.domain.values.moments import Moment
+from headway.protocol.work_values import (
+    BeatAnswer,
+    Report,
+    ReportAnswer,
+    Started,
+    StepAnswer,
+    StepReport,
+)
 
 MOST_PER_CLAIM = 1000
 
 Stream = Literal["stdout", "stderr"]
 
 
+class WaitBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a job waits for: one of `until`, `delay_s`, `signal` and `children`."""
+
+    until: Moment | None = None
+    delay_s: float | None = None
+    signal: str | None = None
+    timeout_s: float | None = None
+    """How long to wait for the signal."""
+    children: tuple[BatchJobRequest, ...] = ()
+    name: str | None = None
+    index: int | None = None
+
+    @classmethod
+    def of(cls, wait: Wait) -> "WaitBody":
+        """A wait as it is sent."""
+        if wait.kind is StepKind.SIGNAL:
+            return cls(signal=wait.name, timeout_s=wait.delay_s, index=wait.index)
+        return cls(
+            until=wait.until,
+            delay_s=wait.delay_s,
+            children=wait.children,
+            name=wait.name,
+            index=wait.index,
+        )
+
+    def wait(self) -> Wait:
+        """The wait as it was sent."""
+        named = [self.until, self.delay_s, self.signal, self.children or None]
+        if sum(one is not None for one in named) != 1:
+            raise errors.InvalidRequest(
+                "until", "give exactly one of until, delay_s, signal and children"
+            )
+        if self.timeout_s is not None and self.signal is None:
+            raise errors.InvalidRequest("timeout_s", "only a signal has a timeout_s")
+        if self.signal is not None:
+            if self.name not in (None, self.signal):
+                raise errors.InvalidRequest("name", "the name of the wait is that of its signal")
+            return Wait(
+                kind=StepKind.SIGNAL, name=self.signal, index=self.index, delay_s=self.timeout_s
+            )
+        kind = StepKind.CHILDREN if self.children else StepKind.SLEEP
+        return Wait(
+            kind=kind,
+            name=kind.value if self.name is None else self.name,
+            index=self.index,
+            until=self.until,
+            delay_s=self.delay_s,
+            children=self.children,
+        )
+
+
 class RunEnd(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a run ended: COMPLETED or SUCCEEDED, FAILED, SKIPPED, TIMEOUT, CANCELLED."""
+    """How a run ended: COMPLETED or SUCCEEDED, FAILED, SKIPPED, TIMEOUT, CANCELLED.
+
+    SUSPENDED goes with what the job waits for.
+    """
 
     status: str
     result: Any = None
@@ -25,6 +89,7 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     exit_code: int | None = None
     artifacts: tuple[str, ...] = ()
     retry: bool = True
+    wait: WaitBody | None = None
 
 
 class ReleaseItem(RunEnd, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,6 +109,7 @@ class ReleaseItem(RunEnd, frozen=True, kw_only=True, forbid_unknown_fields=True)
             exit_code=outcome.exit_code,
             artifacts=outcome.artifacts,
             retry=outcome.retry,
+            wait=WaitBody.of(outcome.wait) if outcome.wait else None,
         )
 
 
@@ -59,6 +125,7 @@ class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     force: bool | None = None
     job_status: JobStatus | None = None
     size: int | None = None
+    created: bool | None = None
 
     @classmethod
     def refused(cls, lease_id: str, error: errors.HeadwayError) -> "ItemAnswer":
@@ -71,6 +138,13 @@ class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if answer.error is not None:
             return cls.refused(answer.lease_id, answer.error)
         return cls(lease_id=answer.lease_id, ok=True, job_status=answer.status)
+
+    @classmethod
+    def of_step(cls, answer: StepAnswer) -> "ItemAnswer":
+        """What became of a step, as it is sent."""
+        if answer.error is not None:
+            return cls.refused(answer.lease_id, answer.error)
+        return cls(lease_id=answer.lease_id, ok=True, created=answer.created)
 
     @classmethod
     def of_beat(cls, answer: BeatAnswer) -> "ItemAnswer":
@@ -94,6 +168,12 @@ class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         cancel = "forced" if self.force else ("asked" if self.cancel_requested else None)
         return BeatAnswer(
             lease_id=self.lease_id, expires_at=self.expires_at, cancel=cancel, error=self.error()
+        )
+
+    def step_answer(self) -> StepAnswer:
+        """What became of a step, as it was sent."""
+        return StepAnswer(
+            lease_id=self.lease_id, created=self.created is not False, error=self.error()
         )
 
     def error(self) -> errors.HeadwayError | None:
@@ -132,6 +212,8 @@ class ClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
     job: Job
     lease: Lease | None
     run_id: str | None
+    steps: tuple[Step, ...] | None = ()
+    """The journal; null if it is too large to be sent along: read it by the lease."""
 
 
 class Claimed(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +237,7 @@ class BriefJob(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     params: msgspec.Raw
     timeout_s: float | None
+    steps: tuple[Step, ...] | None = ()
 
 
 class BriefClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,6 +257,7 @@ class BriefClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
             attempt=started.attempt,
             params=msgspec.Raw(started.params),
             timeout_s=started.timeout_s,
+            steps=started.steps,
         )
         run_id = started.lease.lease_id if started.lease else None
         return cls(job=job, lease=started.lease, run_id=run_id)
@@ -189,6 +273,7 @@ class BriefClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
             params=bytes(job.params).decode(),
             timeout_s=job.timeout_s,
             lease=self.lease,
+            steps=job.steps,
         )
 
 
@@ -316,3 +401,37 @@ class ItemAnswers(msgspec.Struct, frozen=True, kw_only=True):
     """The answers, in the order in which the items were given."""
 
     items: list[ItemAnswer]
+
+
+class StepBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A step that the run of one lease has done."""
+
+    worker_id: str
+    name: str
+    index: int
+    result: Any = None
+    started_at: Moment | None = None
+
+
+class StepItems(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Steps of several runs."""
+
+    worker_id: str
+    items: list[StepReport]
+
+
+class SuspendBody(WaitBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a job waits for; a wait that is over already does not suspend it.
+
+    With `ask` a signal that has come is taken, and without one nothing changes.
+    """
+
+    worker_id: str
+    ask: bool = False
+
+
+class SuspendAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """SUSPENDED: the lease is released. RUNNING: the wait is over, with its journal entry."""
+
+    status: JobStatus
+    step: Step | None = None

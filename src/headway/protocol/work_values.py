@@ -4,6 +4,7 @@
 """
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -11,6 +12,7 @@ from headway.domain import errors
 from headway.domain.leases import Lease
 from headway.domain.runs import Outcome
 from headway.domain.states import JobStatus
+from headway.domain.steps import Step
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +26,8 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float | None
     lease: Lease | None
     claim_expires_at: int | None = None
+    steps: tuple[Step, ...] | None = ()
+    """The journal; None if it is too large to be sent along and has to be read by the lease."""
 
 
 class Granted(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,4 +64,25 @@ class ReportAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     lease_id: str
     status: JobStatus | None = None
+    error: errors.HeadwayError | None = None
+
+
+class StepReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A step that a run has done."""
+
+    lease_id: str
+    name: str
+    index: int
+    result: Any = None
+    started_at: datetime | None = None
+
+
+class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The step is in the journal, or the error that refused it.
+
+    `created` is false if the same step with the same result was there before.
+    """
+
+    lease_id: str
+    created: bool = True
     error: errors.HeadwayError | None = None

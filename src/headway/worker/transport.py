@@ -5,9 +5,19 @@ from typing import Protocol
 
 import msgspec
 
+from headway.domain.steps import Step
 from headway.domain.workers import Abilities, DataDirectory
 from headway.protocol.work_shapes import HeartbeatItem
-from headway.protocol.work_values import BeatAnswer, Denied, Granted, Report, ReportAnswer, Started
+from headway.protocol.work_values import (
+    BeatAnswer,
+    Denied,
+    Granted,
+    Report,
+    ReportAnswer,
+    Started,
+    StepAnswer,
+    StepReport,
+)
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +85,15 @@ class Transport(Protocol):
 
     def release(self, reports: Sequence[Report]) -> list[ReportAnswer]:
         """Report how runs ended."""
+
+    def journal(self, lease_id: str) -> Sequence[Step]:
+        """The journal of the job of a lease, if it was too large for the claim."""
+
+    def record_steps(self, steps: Sequence[StepReport]) -> list[StepAnswer]:
+        """Record steps in the journals of their jobs; they are on disk when this returns."""
+
+    def take_signal(self, lease_id: str, name: str, index: int) -> Step | None:
+        """Take a signal that has come, if there is one."""
 
     def on_cancel(self, tell: Callable[[], None]) -> None:
         """Call this when a running job is to end, if the transport can notify."""
