@@ -85,14 +85,14 @@ CREATE TABLE jobs (
         WHEN 'QUEUED' THEN 0 WHEN 'WAITING_ON_DEPS' THEN 0 WHEN 'WAITING_ON_APPROVAL' THEN 0
         WHEN 'WAITING_ON_LOCKS' THEN 0
         WHEN 'CLAIMED' THEN 1 WHEN 'PREPARING' THEN 1 WHEN 'LEASE_PENDING' THEN 1
-        WHEN 'RUNNING' THEN 2
+        WHEN 'RUNNING' THEN 2 WHEN 'SUSPENDED' THEN 4
         WHEN 'SUCCEEDED' THEN 3 WHEN 'FAILED' THEN 3 WHEN 'SKIPPED' THEN 3 WHEN 'TIMEOUT' THEN 3
         WHEN 'CANCELLED' THEN 3 WHEN 'BLOCKED_BY_DEPENDENCY' THEN 3 WHEN 'BLOCKED_BY_APPROVAL' THEN 3
-        END) STORED, blocked_by TEXT, delayed INTEGER NOT NULL DEFAULT 0, lane_mark INTEGER NOT NULL DEFAULT 0, first_job INTEGER NOT NULL GENERATED ALWAYS AS (abs(chain)) VIRTUAL, history INTEGER NOT NULL GENERATED ALWAYS AS (chain < 0) VIRTUAL,
+        END) STORED, blocked_by TEXT, delayed INTEGER NOT NULL DEFAULT 0, lane_mark INTEGER NOT NULL DEFAULT 0, first_job INTEGER NOT NULL GENERATED ALWAYS AS (abs(chain)) VIRTUAL, history INTEGER NOT NULL GENERATED ALWAYS AS (chain < 0) VIRTUAL, parent INTEGER, journal INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT ended_exactly_if_finished_at CHECK ((finished_at IS NOT NULL) = (phase = 3)),
     CONSTRAINT claimed_exactly_if_claim_expires CHECK ((claim_expires_at IS NOT NULL) = (phase = 1)),
     CONSTRAINT running_has_a_run CHECK (phase <> 2 OR (run_id IS NOT NULL AND started_at IS NOT NULL)),
-    CONSTRAINT only_queued_jobs_are_due CHECK (due_at IS NULL OR status = 'QUEUED')
+    CONSTRAINT only_queued_jobs_are_due CHECK (due_at IS NULL OR status = 'QUEUED' OR status = 'SUSPENDED')
 );
 
 CREATE INDEX jobs_ready ON jobs (lane_id, priority DESC, position, number)
@@ -141,7 +141,7 @@ CREATE TABLE runs (
     job_number  INTEGER NOT NULL,
     attempt     INTEGER NOT NULL,
     generation  INTEGER NOT NULL,
-    status      TEXT CHECK (status = 'COMPLETED' OR status = 'FAILED' OR status = 'SKIPPED'),
+    status      TEXT CHECK (status = 'COMPLETED' OR status = 'FAILED' OR status = 'SKIPPED' OR status = 'SUSPENDED'),
     payload_id  INTEGER NOT NULL,
     worker_id   TEXT,
     lease_state TEXT CHECK (lease_state = 'ACTIVE' OR lease_state = 'EXPIRED' OR lease_state = 'RELEASED'),
@@ -416,3 +416,36 @@ CREATE INDEX jobs_by_template ON jobs (template_id, number) WHERE template_id IS
 CREATE INDEX jobs_behind_a_gate ON jobs (status, number) WHERE phase = 0 AND status <> 'QUEUED';
 
 CREATE INDEX runs_that_did_not_complete ON runs (status, run_id) WHERE status = 'FAILED' OR status = 'SKIPPED';
+
+CREATE INDEX jobs_suspended ON jobs (number) WHERE status = 'SUSPENDED';
+
+CREATE INDEX jobs_by_parent ON jobs (parent, number) WHERE parent IS NOT NULL;
+
+CREATE INDEX runs_that_suspended ON runs (run_id) WHERE status = 'SUSPENDED';
+
+CREATE TABLE steps (
+    chain       INTEGER NOT NULL,
+    generation  INTEGER NOT NULL,
+    kind        TEXT NOT NULL CHECK (kind = 'step' OR kind = 'sleep' OR kind = 'signal' OR kind = 'children'),
+    name        TEXT NOT NULL,
+    step_index  INTEGER NOT NULL CHECK (step_index >= 0),
+    place       INTEGER NOT NULL,
+    attempt     INTEGER NOT NULL,
+    run_id      TEXT,
+    started_at  INTEGER NOT NULL,
+    finished_at INTEGER,
+    timed_out   INTEGER NOT NULL DEFAULT 0,
+    size        INTEGER NOT NULL,
+    result      TEXT,
+    PRIMARY KEY (chain, generation, kind, name, step_index),
+    UNIQUE (chain, generation, place)
+) WITHOUT ROWID;
+
+CREATE TABLE signals (
+    chain   INTEGER NOT NULL,
+    name    TEXT NOT NULL,
+    place   INTEGER NOT NULL,
+    at      INTEGER NOT NULL,
+    payload TEXT,
+    PRIMARY KEY (chain, name, place)
+) WITHOUT ROWID;

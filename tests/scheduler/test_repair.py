@@ -1,11 +1,14 @@
 """Repair: what verify finds is mended in one transaction, and nothing is guessed."""
 
 import pytest
-from tests.helpers import claim, job, runs_of, submit
+from tests.helpers import WORKER, claim, job, runs_of, submit
 from tests.scheduler.asking import damage, register
 
 from headway.domain import errors, states
-from headway.domain.runs import RunStatus
+from headway.domain.runs import Outcome, RunStatus
+from headway.domain.steps import StepKind, Wait
+from headway.protocol.work_values import Report
+from headway.scheduler.programs import reports
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import repair, verify
 from headway.scheduler.upkeep.remedies import ADVICE, REMEDIES
@@ -66,6 +69,35 @@ def test_what_is_found_is_mended(busy: Scheduler, sql: str, problem: str) -> Non
     assert [one.problem for one in planned.mended] == [one.problem for one in done.mended]
     assert (done.left, verify.verify(busy)) == ([], [])
     assert repair.repair(busy) == repair.Repair(mended=[], left=[])
+
+
+@pytest.mark.parametrize(
+    ("sql", "problem"),
+    [
+        (
+            "UPDATE steps SET finished_at = 5 WHERE kind = 'sleep'",
+            "job 7 is SUSPENDED and does not wait for one thing",
+        ),
+        ("UPDATE jobs SET journal = 0", "job 7 has a journal that its next run would not get"),
+        (
+            "UPDATE jobs SET status = 'QUEUED', due_at = NULL WHERE number = 7",
+            "job 7 waits for something and is not SUSPENDED",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_program_is_mended(busy: Scheduler, sql: str, problem: str) -> None:
+    submit(busy, "program")
+    (started,) = claim(busy, job_types=("program",))
+    wait = Wait(kind=StepKind.SLEEP, name="sleep", delay_s=60)
+    assert started.lease is not None
+    outcome = Outcome(status=RunStatus.SUSPENDED, wait=wait)
+    report = Report(lease_id=started.lease.lease_id, outcome=outcome)
+    busy.store.write(lambda tx: reports.record(busy, tx, WORKER, [report]))
+    assert verify.verify(busy) == []
+    damage(busy, sql)
+    assert verify.verify(busy) == [problem]
+    assert [one.problem for one in repair.repair(busy).mended] == [problem]
+    assert verify.verify(busy) == []
 
 
 def test_a_lost_lease_ends_the_run_and_lets_the_next_go_on(busy: Scheduler) -> None:

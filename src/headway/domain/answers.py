@@ -106,7 +106,7 @@ class AfterEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
-    """A job depends on another, or on an artifact that no job makes.
+    """A job depends on another, is its parent, or depends on an artifact that no job makes.
 
     `status` is the last link's, where a retry has taken over from the job that is named.
     """
@@ -117,6 +117,8 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
     artifact: str | msgspec.UnsetType = msgspec.UNSET
     state: str | msgspec.UnsetType = msgspec.UNSET
     status: str | msgspec.UnsetType = msgspec.UNSET
+    child: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether the handler of the one submitted the other."""
 
 
 class Graph(msgspec.Struct, frozen=True, kw_only=True):

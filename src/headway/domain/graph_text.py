@@ -85,7 +85,9 @@ class _Drawing:
 
     def _edge(self, edge: Edge) -> str:
         name = edge.artifact
-        if isinstance(name, msgspec.UnsetType):
+        if edge.child:
+            name = "child"
+        elif isinstance(name, msgspec.UnsetType):
             name = f"after:{edge.after.policy}" if edge.after else "after"
         node = self._nodes.get(edge.to)
         if node is None:

@@ -1,22 +1,14 @@
 """The record of one execution, and what came out of it."""
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from headway.domain.run_status import RunStatus
 from headway.domain.steps import Wait
 
-
-class RunStatus(StrEnum):
-    """How a run ended. A run that goes on has no status, and one that ended keeps it."""
-
-    COMPLETED = "COMPLETED"
-    FAILED = "FAILED"
-    SKIPPED = "SKIPPED"
-    SUSPENDED = "SUSPENDED"
-    """It gave its slot back to wait for something; another run goes on when the wait is over."""
+__all__ = ["Outcome", "Run", "RunStatus"]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

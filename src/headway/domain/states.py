@@ -22,6 +22,7 @@ class JobStatus(StrEnum):
     PREPARING = "PREPARING"
     LEASE_PENDING = "LEASE_PENDING"
     RUNNING = "RUNNING"
+    SUSPENDED = "SUSPENDED"
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
     SKIPPED = "SKIPPED"
@@ -39,6 +40,7 @@ CLAIMED = JobStatus.CLAIMED
 PREPARING = JobStatus.PREPARING
 LEASE_PENDING = JobStatus.LEASE_PENDING
 RUNNING = JobStatus.RUNNING
+SUSPENDED = JobStatus.SUSPENDED
 SUCCEEDED = JobStatus.SUCCEEDED
 FAILED = JobStatus.FAILED
 SKIPPED = JobStatus.SKIPPED
@@ -56,6 +58,7 @@ MEANING: dict[JobStatus, str] = {
     PREPARING: "the worker is setting up its runtime",
     LEASE_PENDING: "the worker asked for a lease and was told to ask again later",
     RUNNING: "a lease is held and a run is open",
+    SUSPENDED: "its program gave the slot back, and waits for a time, a signal or its children",
     SUCCEEDED: "its run is COMPLETED",
     FAILED: "its run is FAILED",
     SKIPPED: "its run is SKIPPED",
@@ -71,7 +74,10 @@ WAITING = frozenset({QUEUED, WAITING_ON_DEPS, WAITING_ON_APPROVAL, WAITING_ON_LO
 CLAIMS = frozenset({CLAIMED, PREPARING, LEASE_PENDING})
 """Taken by a worker, not started: nothing has run."""
 
-ACTIVE = WAITING | CLAIMS | {RUNNING}
+ADMITTED = WAITING | {SUSPENDED}
+"""No worker has it: when its gates open, it is queued."""
+
+ACTIVE = WAITING | CLAIMS | {RUNNING, SUSPENDED}
 SUCCESS = frozenset({SUCCEEDED, SKIPPED})
 BLOCKED = frozenset({BLOCKED_BY_DEPENDENCY, BLOCKED_BY_APPROVAL})
 FAILURE = frozenset({FAILED, TIMEOUT, CANCELLED}) | BLOCKED
@@ -92,7 +98,8 @@ MOVES: dict[JobStatus, frozenset[JobStatus]] = {
     CLAIMED: frozenset({QUEUED, PREPARING, LEASE_PENDING, RUNNING}) | _ENDS_AS_A_CLAIM,
     PREPARING: frozenset({QUEUED, LEASE_PENDING, RUNNING}) | _ENDS_AS_A_CLAIM,
     LEASE_PENDING: frozenset({QUEUED, RUNNING}) | _ENDS_AS_A_CLAIM,
-    RUNNING: frozenset({SUCCEEDED, FAILED, SKIPPED, TIMEOUT, CANCELLED}),
+    RUNNING: frozenset({SUCCEEDED, FAILED, SKIPPED, TIMEOUT, CANCELLED, SUSPENDED}),
+    SUSPENDED: WAITING | {CANCELLED, BLOCKED_BY_DEPENDENCY},
     **{ended: frozenset({QUEUED}) for ended in TERMINAL},
 }
 """A terminal job goes back to QUEUED only by a rewind, as a new generation."""

@@ -6,7 +6,14 @@ ROOM_FOR_THE_REST = 64 * 1024
 """How much larger than its params or result a body may be."""
 
 CLAIMS = "/api/claims"
-BATCHES = ("/api/jobs/batch", "/api/job-groups", "/api/leases/releases", CLAIMS)
+BATCHES = (
+    "/api/jobs/batch",
+    "/api/job-groups",
+    "/api/leases/releases",
+    "/api/leases/{id}/suspend",
+    "/api/leases/steps",
+    CLAIMS,
+)
 """Calls that carry many params or results; a claim reports how runs ended."""
 
 SIZES = {

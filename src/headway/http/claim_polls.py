@@ -269,7 +269,7 @@ class ClaimPolls:
                 continue
             if not asks and self._is_in_vain(waiter, ready, nothing_for):
                 continue
-            ended = report(self._scheduler, tx, body.worker_id, waiter.reports)
+            ended = report(self._scheduler, tx, waiter.principal, body.worker_id, waiter.reports)
             got = claims.claim(self._scheduler, tx, waiter.request, body.holds)
             if got or ended:
                 answers[waiter] = claimed(tx, body, got, ended, drain=bool(waiter.draining))

@@ -22,6 +22,7 @@ AREAS = (
     "manage.reservations",
     "work.claims",
     "work.leases",
+    "work.programs",
     "work.lease_logs",
     "work.workers",
     "manage.limits",

@@ -17,11 +17,22 @@ from headway.operations import access, paging
 from headway.operations.bound import Answered, Call, map_future, serves, serves_later
 from headway.operations.work import children
 from headway.protocol import jobs as protocol
-from headway.protocol.jobs import Batch, BatchAnswer, BatchItem, CancelBody, JobQuery, RunsQuery
+from headway.protocol.jobs import (
+    Batch,
+    BatchAnswer,
+    BatchItem,
+    CancelBody,
+    JobQuery,
+    RunsQuery,
+    SignalAnswer,
+    SignalBody,
+    Steps,
+)
 from headway.protocol.operation import Nothing, Page, Paging
 from headway.scheduler.change import cancel as cancelling
 from headway.scheduler.change import edit
-from headway.scheduler.explain import results, status
+from headway.scheduler.explain import journals, results, status
+from headway.scheduler.programs import signals
 from headway.scheduler.submit import submit
 from headway.storage import events, jobs
 from headway.storage.engine.transaction import Transaction
@@ -108,6 +119,7 @@ def list_jobs(call: Call[Nothing, JobQuery], tx: Transaction) -> Page[Job]:
         tag=query.tag,
         group_id=query.group_id,
         template_id=query.template_id,
+        parent=None if query.parent_id is None else _chain(tx, query.parent_id),
         since=query.since,
         before_number=paging.read_number(query.cursor),
     )
@@ -122,6 +134,10 @@ def list_jobs(call: Call[Nothing, JobQuery], tx: Transaction) -> Page[Job]:
     # What closes a gate just now shows in the status, and the filter uses what is shown.
     matching = [job for job in page.items if job.status in wanted.statuses]
     return msgspec.structs.replace(page, items=matching)
+
+
+def _chain(tx: Transaction, reference: str) -> int:
+    return jobs.read_one(tx, reference).chain
 
 
 def _statuses(text: str | None) -> tuple[JobStatus, ...]:
@@ -188,6 +204,24 @@ def get_result(call: Call[Nothing, Nothing], tx: Transaction) -> JobResult:
     """Get the result of an ended job; 404 `not_finished` before its end."""
     access.check_own(tx, call.principal, call.path["id"])
     return results.result(tx, call.path["id"])
+
+
+def _signal(call: Call[SignalBody, Nothing]) -> None:
+    signals.check(call.scheduler, call.path["name"], call.body.payload)
+
+
+@serves(protocol.signal_job, _signal)
+def signal_job(call: Call[SignalBody, Nothing], tx: Transaction, _: None) -> SignalAnswer:
+    """Send a signal to a job; it is kept until the job waits for it."""
+    name = call.path["name"]
+    record = signals.send(call.scheduler, tx, call.path["id"], name, call.body.payload)
+    return SignalAnswer(job_id=record.job_id, name=name)
+
+
+@serves(protocol.list_steps)
+def list_steps(call: Call[Nothing, Nothing], tx: Transaction) -> Steps:
+    """Get the journal of a job: what its program has done, and what it waits for."""
+    return Steps(items=list(journals.of_job(tx, jobs.read_one(tx, call.path["id"]))))
 
 
 @serves(protocol.list_events_of_job)

@@ -71,8 +71,14 @@ def preview_retry(call: Call[Nothing, RewindQuery], tx: Transaction) -> RewindRe
 @serves(protocol.retry_job)
 def retry_job(call: Call[RewindBody, Nothing], tx: Transaction) -> RewindReport:
     """Rewind a job: rerun it and everything downstream of it."""
+    step = call.body.from_step
     return rewind.rewind(
-        call.scheduler, tx, call.path["id"], force=call.body.force, role=call.principal.role
+        call.scheduler,
+        tx,
+        call.path["id"],
+        force=call.body.force,
+        role=call.principal.role,
+        from_step=None if step is None else (step.name, step.index),
     )
 
 

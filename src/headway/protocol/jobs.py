@@ -26,6 +26,7 @@ class JobQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     tag: str | None = None
     group_id: str | None = None
     template_id: str | None = None
+    parent_id: str | None = None
     since: Moment | None = None
 
 

@@ -23,10 +23,18 @@ class ReasonBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     reason: str | None = None
 
 
+class StepName(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An entry of a journal."""
+
+    name: str
+    index: int = 0
+
+
 class RewindBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whether to rerun a job that succeeded."""
+    """Whether to rerun a job that succeeded, and from which step of its journal on."""
 
     force: bool = False
+    from_step: StepName | None = None
 
 
 class RewindQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable
 from headway.domain.manage.templates import Template
 from headway.domain.requests import after_requests, job_requests
 from headway.domain.requests.job_requests import JobRequest
+from headway.domain.steps import StepKind, Wait
 from headway.storage.engine.transaction import Transaction
 from headway.storage.lanes import LaneIds
 from headway.storage.records import Head, JobRecord
@@ -73,6 +74,20 @@ def to_skip(tx: Transaction, duplicates: Collection[object]) -> None:
 
 def to_change_claimed_jobs(tx: Transaction) -> None:
     """A claimed job may get its lease at the same moment, and no lease is there yet as a fence."""
+    tx.alone()
+
+
+def to_suspend(tx: Transaction, waits: Iterable[Wait]) -> None:
+    """A signal may come, or a child that a key finds may end, before it is known who waits for it.
+
+    Only a sleep concerns no other work.
+    """
+    if any(one.kind is not StepKind.SLEEP for one in waits):
+        tx.alone()
+
+
+def to_wait_for_signals(tx: Transaction) -> None:
+    """A signal is taken once, and the journal has one entry for each use of its name."""
     tx.alone()
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from headway.domain.jobs import Approval, Job, Lane, Progress, RetryState, WaitReason
-from headway.domain.states import JobStatus
+from headway.domain.jobs import Approval, Job, Lane, Progress, RetryState, Terms, WaitReason
+from headway.domain.states import SUSPENDED, WAITING_ON_DEPS, JobStatus
 from headway.domain.values import moments
 from headway.storage import records
 from headway.storage.engine import codec
@@ -21,10 +21,12 @@ def read(tx: Transaction, numbers: Sequence[int], largest: int | None = None) ->
     rows = tx.rows("job_views", numbers=records.listed(numbers), largest=largest)
     found = {row["number"]: row for row in rows}
     waiting = [
-        row["number"] for row in rows if row["open_deps"] and row["status"] == "WAITING_ON_DEPS"
+        row["number"]
+        for row in rows
+        if row["open_deps"] and row["status"] in (WAITING_ON_DEPS, SUSPENDED)
     ]
     on = {
-        row["job_number"]: row["chain"]
+        row["job_number"]: row
         for row in (
             tx.rows("first_open_dependency", numbers=records.listed(waiting)) if waiting else ()
         )
@@ -68,11 +70,11 @@ _NOT_YET: dict[str, Any] = dict.fromkeys(
 """The columns of a view that have no value when a job begins."""
 
 
-def _view(row: Row, waits_on: int | None) -> Job:
+def _view(row: Row, waits_on: Row | None) -> Job:
     terms = codec.load_terms(row["terms"])
     shown = msgspec.structs.asdict(terms)
     shown["approval"] = Approval(row["approval"]) if row["approval"] else None
-    reason = _reason(row, next((one.job for one in terms.after if one.number == waits_on), None))
+    reason = _reason(row, _name_of(waits_on, terms) if waits_on else None)
     progress = row["live_progress"] or row["progress"]
     retry_state = RetryState(row["retry_state"])
     return Job(
@@ -118,6 +120,12 @@ def _view(row: Row, waits_on: int | None) -> Job:
         progress=msgspec.json.decode(progress, type=Progress) if progress else None,
         **shown,
     )
+
+
+def _name_of(waits_on: Row, terms: Terms) -> str | None:
+    """The job that is waited for, as it was named, or a child."""
+    named = (one.job for one in terms.after if one.number == waits_on["chain"])
+    return next(named, waits_on["job_id"])
 
 
 def _reason(row: Row, waits_on: str | None) -> WaitReason | None:

@@ -31,8 +31,12 @@ class NewJob(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     delayed: bool = False
     """Whether it waits for a span of time, and not for a moment that was named."""
     retry_of: int | None = None
+    parent: int | None = None
+    """The first job of the chain whose handler submitted it."""
     attempt: int = 0
     generation: int = 1
+    journal: int = 0
+    """Whether an earlier link of its chain has left a journal."""
     approved: bool = False
     template_id: str | None = None
     schedule_id: str | None = None
@@ -141,10 +145,10 @@ _plain = operator.itemgetter(
 )
 _special = operator.itemgetter(
     *("due_at", "scheduled_for", "retry_of", "template_id", "schedule_id", "group_id"),
-    *("approval", "wait_kind", "unique_key", "idempotency_key", "dedup_key"),
+    *("approval", "wait_kind", "unique_key", "idempotency_key", "dedup_key", "parent"),
     *("open_deps", "gated", "attempt", "generation"),
 )
-_NOTHING_SPECIAL = (*[None] * 11, 0, 0, 0, 1)
+_NOTHING_SPECIAL = (*[None] * 12, 0, 0, 0, 1)
 
 
 def _insert_edges(tx: Transaction, begun: Sequence[Begun]) -> None:

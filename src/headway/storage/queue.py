@@ -100,3 +100,9 @@ def place(tx: Transaction, positions: Mapping[int, int]) -> None:
 
 def _sized(row: Row) -> Sized[int]:
     return Sized(row["number"], row["size"])
+
+
+def children(tx: Transaction, parents: Collection[int], count: int) -> list[int]:
+    """Some of the jobs that the handlers of these chains submitted, the newest first."""
+    rows = tx.rows("children", parents=records.listed(parents), count=count)
+    return [row["number"] for row in rows]

@@ -33,6 +33,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True, dict=True
     limited_since: int | None
     waited_on_json: str
     lane_mark: int
+    journal: int
+    """Whether there is something in the journal of its chain and generation."""
 
     @property
     def terms(self) -> Terms:
@@ -96,6 +98,8 @@ class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
     delayed: int
     history: int
     """Whether a rewind took the job from its chain."""
+    parent: int | None
+    """The first job of the chain whose handler submitted it."""
 
     @property
     def is_ready(self) -> bool:

@@ -5,13 +5,24 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
+from headway.domain.steps import Step
 from headway.protocol.work_shapes import HeartbeatItem
-from headway.protocol.work_values import BeatAnswer, Denied, Granted, Report, ReportAnswer, Started
+from headway.protocol.work_values import (
+    BeatAnswer,
+    Denied,
+    Granted,
+    Report,
+    ReportAnswer,
+    Started,
+    StepAnswer,
+    StepReport,
+)
 from headway.scheduler.change import cancel
 from headway.scheduler.claim import claims, registration
 from headway.scheduler.claim.dispatch import ClaimRequest
-from headway.scheduler.finish import finish
 from headway.scheduler.lease import leases
+from headway.scheduler.programs import reports as programs
+from headway.scheduler.programs import signals, steps
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.engine.transaction import READY, SAFETY_POLL_S, Transaction
 from headway.worker.transport import Registration, Taken
@@ -83,7 +94,8 @@ class LocalTransport:
         try:
             if not reports:
                 return Taken(jobs=self._store.write_apart(claim), since=since)
-            reported, claimed = self._store.write_both(partial(self._finish, reports), claim)
+            ready = programs.prepared(self._scheduler, reports)
+            reported, claimed = self._store.write_both(partial(self._finish, ready), claim)
             answers = None if reported.exception() else reported.result()
             return Taken(jobs=claimed.result(), since=since, reported=answers)
         finally:
@@ -132,10 +144,28 @@ class LocalTransport:
 
     def release(self, reports: Sequence[Report]) -> list[ReportAnswer]:
         """Report how runs ended."""
-        return self._store.write_beside(partial(self._finish, reports))
+        ready = programs.prepared(self._scheduler, reports)
+        return self._store.write_beside(partial(self._finish, ready))
 
     def _finish(self, reports: Sequence[Report], tx: Transaction) -> list[ReportAnswer]:
-        return finish.finish(self._scheduler, tx, self._me.worker_id, reports)
+        return programs.record(self._scheduler, tx, self._me.worker_id, reports)
+
+    def journal(self, lease_id: str) -> Sequence[Step]:
+        """The journal of the job of a lease, if it was too large for the claim."""
+        me = self._me.worker_id
+        return self._store.read(lambda tx: steps.of_lease(tx, me, lease_id))
+
+    def record_steps(self, done: Sequence[StepReport]) -> list[StepAnswer]:
+        """Record steps in the journals of their jobs; they are on disk when this returns."""
+        for one in done:
+            steps.check(self._scheduler, one)
+        me = self._me.worker_id
+        return self._store.write_beside(lambda tx: steps.record(tx, me, done))
+
+    def take_signal(self, lease_id: str, name: str, index: int) -> Step | None:
+        """Take a signal that has come, if there is one."""
+        me = self._me.worker_id
+        return self._store.write(lambda tx: signals.take(tx, me, lease_id, name, index))
 
     def on_cancel(self, tell: Callable[[], None]) -> None:
         """Call this when a running job is to end."""

@@ -89,7 +89,7 @@ class Transport(Protocol):
     def journal(self, lease_id: str) -> Sequence[Step]:
         """The journal of the job of a lease, if it was too large for the claim."""
 
-    def record_steps(self, steps: Sequence[StepReport]) -> list[StepAnswer]:
+    def record_steps(self, done: Sequence[StepReport]) -> list[StepAnswer]:
         """Record steps in the journals of their jobs; they are on disk when this returns."""
 
     def take_signal(self, lease_id: str, name: str, index: int) -> Step | None:

@@ -11,7 +11,8 @@ HeadwayError
 ├── Conflict           not possible in the current state        409, exit 4
 │   ├── NotActive  AlreadyClaimed  IdempotencyMismatch  NameTaken  SlotReserved  StaleVersion
 │   ├── LeaseEnded  RunNotFailed  RewindRefused  IllegalMove  OtherBand
-│   └── NotAwaitingApproval  LogGap  BuiltInWorker
+│   ├── NotAwaitingApproval  LogGap  BuiltInWorker
+│   └── JobEnded  StepDiffers  JournalFull
 ├── Unauthorized       the token is missing or unknown          401, exit 1
 │   └── TokenRefused
 ├── Forbidden          the token's role does not allow this     403, exit 1
@@ -36,6 +37,8 @@ from headway.domain.errors.conflict import (
     Conflict,
     IdempotencyMismatch,
     IllegalMove,
+    JobEnded,
+    JournalFull,
     LeaseEnded,
     LogGap,
     NameTaken,
@@ -46,6 +49,7 @@ from headway.domain.errors.conflict import (
     RunNotFailed,
     SlotReserved,
     StaleVersion,
+    StepDiffers,
 )
 from headway.domain.errors.database import (
     ConnectionLost,
@@ -127,7 +131,9 @@ __all__ = [
     "InvalidRequest",
     "InvalidResult",
     "InvalidTimezone",
+    "JobEnded",
     "JobFailed",
+    "JournalFull",
     "LeaseEnded",
     "LogGap",
     "Malformed",
@@ -151,6 +157,7 @@ __all__ = [
     "RunNotFailed",
     "SlotReserved",
     "StaleVersion",
+    "StepDiffers",
     "Stopping",
     "TemplateArchived",
     "TokenRefused",

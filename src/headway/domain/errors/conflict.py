@@ -155,3 +155,33 @@ class LogGap(Conflict):
             f"a piece at {offset} would leave a gap; send from {size}, where the log ends"
         )
         self.size = size
+
+
+class JobEnded(Conflict):
+    """The job is over, and so are its retries: nothing can reach it any more."""
+
+    code = "job_ended"
+
+    def __init__(self, job: object, status: str) -> None:
+        super().__init__(f"job {job} has ended; it is {status}")
+
+
+class StepDiffers(Conflict):
+    """The journal has another result for this step."""
+
+    code = "step_differs"
+
+    def __init__(self, name: str, index: int) -> None:
+        super().__init__(f"step {name} {index} is in the journal with another result")
+
+
+class JournalFull(Conflict):
+    """The journal of the job has as many entries as it may have."""
+
+    code = "journal_full"
+
+    def __init__(self, job: object, most: int) -> None:
+        super().__init__(
+            f"the journal of job {job} has {most} entries, as many as it may have;"
+            " let children do parts of the work"
+        )

@@ -43,6 +43,12 @@ def check(predecessors: Sequence[Predecessor]) -> Closed | None:
     return None
 
 
+def check_children(children: Sequence[Predecessor]) -> Closed | None:
+    """Closed while children go on for which the program of the job waits."""
+    closed = check([one for one in children if one.status in states.ACTIVE])
+    return closed and msgspec.structs.replace(closed, status=states.SUSPENDED)
+
+
 def satisfies(status: JobStatus, policy: Policy) -> bool:
     """Whether a chain that ended like this meets the policy; nothing to do is a success."""
     if policy is Policy.FINISHED:

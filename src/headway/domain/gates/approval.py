@@ -12,3 +12,8 @@ def check(approval: Approval | None) -> Closed | None:
     return Closed(
         status=states.WAITING_ON_APPROVAL, kind="approval", detail="awaiting human approval"
     )
+
+
+def check_signal(name: str) -> Closed:
+    """Closed until the signal comes for which the program of the job waits."""
+    return Closed(status=states.SUSPENDED, kind="signal", detail=f"awaiting signal {name}")

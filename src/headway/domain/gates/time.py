@@ -16,3 +16,14 @@ def check(scheduled_for: datetime | None, now: datetime) -> Closed | None:
         kind="scheduled",
         detail=f"scheduled for {moments.show(scheduled_for)}",
     )
+
+
+def check_sleep(until: datetime | None, now: datetime) -> Closed | None:
+    """Closed while the program of the job sleeps."""
+    if until is None or until <= now:
+        return None
+    return Closed(
+        status=states.SUSPENDED,
+        kind="scheduled",
+        detail=f"sleeping until {moments.show(until)}",
+    )

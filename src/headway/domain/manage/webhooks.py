@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from headway.domain.runs import RunStatus
+from headway.domain.run_status import RunStatus
 
 RETRY_DELAYS_S = (5, 15, 45)
 

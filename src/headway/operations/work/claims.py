@@ -9,7 +9,7 @@ from headway.domain.requests.job_requests import FLAGS, check_name, check_number
 from headway.domain.workers import Abilities
 from headway.operations import access
 from headway.operations.bound import Answered, Call, serves
-from headway.operations.work.leases import read_report
+from headway.operations.work.leases import permitted, read_report
 from headway.protocol import work as protocol
 from headway.protocol.operation import Nothing
 from headway.protocol.work_shapes import (
@@ -24,8 +24,8 @@ from headway.protocol.work_shapes import (
 from headway.protocol.work_values import Report, Started
 from headway.scheduler.claim import claims, registration
 from headway.scheduler.claim.dispatch import ClaimRequest
-from headway.scheduler.finish import finish
 from headway.scheduler.manage import audit
+from headway.scheduler.programs import reports as programs
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import job_views
 from headway.storage.engine.transaction import Transaction
@@ -123,6 +123,7 @@ def claimed(
                 job=views[one.number],
                 lease=one.lease,
                 run_id=one.lease.lease_id if one.lease else None,
+                steps=one.steps,
             )
             for one in started
         ],
@@ -137,12 +138,17 @@ def drained(body: ClaimBody) -> Claimed | BriefClaimed:
 
 
 def report(
-    scheduler: Scheduler, tx: Transaction, worker_id: str, reports: list[Report]
+    scheduler: Scheduler,
+    tx: Transaction,
+    principal: Principal,
+    worker_id: str,
+    reports: list[Report],
 ) -> tuple[ItemAnswer, ...]:
     """End the runs that are reported with a claim, before it is looked for jobs."""
     if not reports:
         return ()
-    return tuple(map(ItemAnswer.of_report, finish.finish(scheduler, tx, worker_id, reports)))
+    allowed = permitted(scheduler, tx, principal, reports)
+    return tuple(map(ItemAnswer.of_report, programs.record(scheduler, tx, worker_id, allowed)))
 
 
 class _Claim(NamedTuple):
@@ -162,7 +168,7 @@ def claim(
 ) -> Answered[Claimed | BriefClaimed | None]:
     """Claim jobs to work on, 204 if there are none; over HTTP it waits up to `wait_s` for one."""
     register(call.scheduler, tx, call.principal, call.body, read.request)
-    ended = report(call.scheduler, tx, call.body.worker_id, read.reports)
+    ended = report(call.scheduler, tx, call.principal, call.body.worker_id, read.reports)
     got = claims.claim(call.scheduler, tx, read.request, call.body.holds)
     drain = read.request.worker_id in workers.draining(tx)
     if not (got or ended or drain):

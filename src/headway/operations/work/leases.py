@@ -1,5 +1,6 @@
 """Operations of workers: prepare, lease, heartbeat, release."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -7,6 +8,7 @@ import msgspec
 from headway.domain import artifacts, errors
 from headway.domain.jobs import Job
 from headway.domain.leases import Lease, check_beat, check_ttl
+from headway.domain.manage.tokens import Principal, Role
 from headway.domain.requests.job_requests import check_number
 from headway.domain.runs import Outcome, RunStatus
 from headway.operations import access
@@ -29,10 +31,10 @@ from headway.protocol.work_shapes import (
     WorkerBody,
 )
 from headway.protocol.work_values import Denied, Report
-from headway.scheduler.finish import finish
 from headway.scheduler.lease import leases
+from headway.scheduler.programs import reports as programs
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import job_views
+from headway.storage import job_views, jobs
 from headway.storage.engine import codec
 from headway.storage.engine.transaction import Transaction
 
@@ -124,7 +126,8 @@ def _report_of(call: Call[ReleaseBody, Nothing]) -> Report:
 def release(call: Call[ReleaseBody, Nothing], tx: Transaction, report: Report) -> ReleaseAnswer:
     """Report how a run ended. Repeating the same report gets the same answer."""
     _check(call, tx)
-    answer = finish.finish(call.scheduler, tx, call.body.worker_id, [report])[0]
+    reports = permitted(call.scheduler, tx, call.principal, [report])
+    answer = programs.record(call.scheduler, tx, call.body.worker_id, reports)[0]
     if answer.error is not None:
         raise answer.error
     assert answer.status is not None
@@ -143,7 +146,8 @@ def releases(
     """Report how several runs ended; each gets its own answer."""
     _check(call, tx)
     reports = [one for one in read if isinstance(one, Report)]
-    answers = iter(finish.finish(call.scheduler, tx, call.body.worker_id, reports))
+    reports = permitted(call.scheduler, tx, call.principal, reports)
+    answers = iter(programs.record(call.scheduler, tx, call.body.worker_id, reports))
     return ItemAnswers(
         items=[
             ItemAnswer.of_report(next(answers)) if isinstance(one, Report) else one for one in read
@@ -153,6 +157,32 @@ def releases(
 
 def _check(call: Call[Any, Any], tx: Transaction) -> None:
     access.check_worker(tx, call.principal, call.body.worker_id)
+
+
+def permitted(
+    scheduler: Scheduler, tx: Transaction, principal: Principal, reports: Sequence[Report]
+) -> list[Report]:
+    """The reports; programs whose children their worker may not submit fail with the reason."""
+    families = {
+        one.lease_id: one.outcome.wait.children
+        for one in reports
+        if one.outcome.wait is not None and one.outcome.wait.children
+    }
+    if not families or principal.may(Role.ADMIN):
+        return list(reports)
+    refused: dict[str, Outcome] = {}
+    for parent in tx.ask(jobs.of_runs(families))[0]:
+        children = families[str(parent.run_id)]
+        wanted = [msgspec.structs.replace(one, parent_id=parent.job_id) for one in children]
+        try:
+            access.check_submits(scheduler, tx, principal, wanted)
+        except errors.Forbidden as error:
+            failure = Outcome(status=RunStatus.FAILED, error=error.detail, retry=False)
+            refused[str(parent.run_id)] = failure
+    return [
+        Report(lease_id=one.lease_id, outcome=refused.get(one.lease_id, one.outcome))
+        for one in reports
+    ]
 
 
 def check_count(count: int) -> None:
@@ -181,6 +211,7 @@ WORDS = {
     "CANCELLED": Outcome(status=RunStatus.FAILED, cancelled=True),
     "CANCELED": Outcome(status=RunStatus.FAILED, cancelled=True),
     "TIMEOUT": Outcome(status=RunStatus.FAILED, timed_out=True),
+    "SUSPENDED": Outcome(status=RunStatus.SUSPENDED),
 }
 """What a worker may say about a run, and what it means for the run and its job."""
 
@@ -189,6 +220,8 @@ def read_report(scheduler: Scheduler, lease_id: str, body: ReleaseBody | Release
     """How a run ended, as the scheduler takes it."""
     if body.status.upper() not in WORDS:
         raise errors.InvalidRequest("status", f"{body.status!r} is not one of {', '.join(WORDS)}")
+    if (body.status.upper() == RunStatus.SUSPENDED) != (body.wait is not None):
+        raise errors.InvalidRequest("wait", "SUSPENDED goes with what the job waits for")
     check_number("exit_code", body.exit_code)
     if body.result is not None:
         size = len(codec.dump(body.result))
@@ -201,8 +234,9 @@ def read_report(scheduler: Scheduler, lease_id: str, body: ReleaseBody | Release
         exit_code=body.exit_code,
         artifacts=_artifacts(scheduler, body.artifacts),
         retry=body.retry,
+        wait=body.wait.wait() if body.wait is not None else None,
     )
-    return Report(lease_id=lease_id, outcome=outcome)
+    return programs.prepared(scheduler, [Report(lease_id=lease_id, outcome=outcome)])[0]
 
 
 def _artifacts(scheduler: Scheduler, reported: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,16 +7,18 @@ from datetime import datetime
 from headway.domain import artifacts, errors
 from headway.domain.gates.after import Predecessor
 from headway.domain.gates.artifacts import Need, Producer
-from headway.domain.states import ACTIVE, SUCCEEDED
+from headway.domain.states import ACTIVE, SUCCEEDED, SUSPENDED
+from headway.domain.steps import StepKind
 from headway.scheduler.admit.lock_facts import LockFacts
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import chains, dependencies, jobs, needs
+from headway.storage import chains, dependencies, jobs, needs, steps
 from headway.storage.chains import ChainEnd
 from headway.storage.dependencies import Dependency
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import markers
 from headway.storage.needs import Maker
 from headway.storage.records import JobRecord
+from headway.storage.steps import Pending
 
 HEAD = "head:"
 
@@ -35,11 +37,14 @@ class Facts:
         self._markers: set[str] = set()
         self._present: dict[str, bool] = {}
         self._heads: dict[str, str | None] = {}
+        self._pending: dict[int, Pending] = {}
+        self._children: dict[int, str] = {}
         self.locks = LockFacts(tx, whole_lines=whole_lines)
 
     def load(self, waiting: Sequence[JobRecord], *, everything: bool = False) -> None:
         """Read what these jobs need; met dependencies only when everything is wanted."""
         self._load_dependencies([one for one in waiting if one.open_deps or everything], everything)
+        self._load_waits([one.number for one in waiting if one.status is SUSPENDED])
         gated = [one for one in waiting if one.gated]
         self._load_artifacts({need for one in gated for need in one.terms.needs})
         self.locks.load([lock for one in gated for lock in one.terms.locks])
@@ -50,7 +55,7 @@ class Facts:
         if not waits:
             return []
         found = []
-        named = {one.number: one.job for one in reversed(record.terms.after)}
+        named = {**self._children, **{one.number: one.job for one in reversed(record.terms.after)}}
         for one in waits:
             end = self._ends.get(one.chain)
             found.append(
@@ -62,6 +67,15 @@ class Facts:
                 )
             )
         return found
+
+    def pending(self, record: JobRecord) -> Pending | None:
+        """What a suspended job waits for; nothing if that has come."""
+        return self._pending.get(record.number)
+
+    def waits_for_kind(self, record: JobRecord) -> StepKind | None:
+        """What kind of thing a suspended job waits for."""
+        pending = self.pending(record)
+        return pending.kind if pending else None
 
     def needs(self, record: JobRecord) -> list[Need]:
         """The needed artifacts in order, with their producers."""
@@ -146,6 +160,18 @@ class Facts:
             if everything or not one.met:
                 self._dependencies.setdefault(one.number, []).append(one)
         self._load_ends(one.chain for some in self._dependencies.values() for one in some)
+
+    def _load_waits(self, suspended: Collection[int]) -> None:
+        (found,) = self._tx.ask(steps.pending(suspended))
+        self._pending.update(found)
+        children = {
+            one.chain
+            for number, pending in found.items()
+            if pending.kind is StepKind.CHILDREN
+            for one in self._dependencies.get(number, ())
+        }
+        (links,) = self._tx.ask(chains.of_jobs(children, ()))
+        self._children.update((one.number, one.job_id) for one in links)
 
     def _load_artifacts(self, wanted: Collection[str]) -> None:
         names = set(wanted) - self._producers.keys()

@@ -1,7 +1,8 @@
 """The gates of a job itself, each with the facts that it needs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from headway.domain import states
 from headway.domain.gates import (
     GATES,
     Closed,
@@ -13,6 +14,7 @@ from headway.domain.gates import (
     pinned_head,
     time,
 )
+from headway.domain.steps import StepKind
 from headway.domain.values import moments
 from headway.scheduler.admit.gate_facts import Facts
 from headway.storage.records import JobRecord
@@ -21,10 +23,17 @@ Check = Callable[[JobRecord, Facts], Closed | None]
 
 
 def _time(record: JobRecord, facts: Facts) -> Closed | None:
+    """A program that has begun waits for no start time any more, but it may sleep."""
+    if facts.waits_for_kind(record) is StepKind.SLEEP:
+        return time.check_sleep(moments.maybe_from_millis(record.due_at), facts.now)
+    if record.started_at is not None:
+        return None
     return time.check(moments.maybe_from_millis(record.scheduled_for), facts.now)
 
 
 def _after(record: JobRecord, facts: Facts) -> Closed | None:
+    if facts.waits_for_kind(record) is StepKind.CHILDREN:
+        return after.check_children(facts.predecessors(record))
     return after.check(facts.predecessors(record))
 
 
@@ -38,7 +47,11 @@ def _pinned_head(record: JobRecord, facts: Facts) -> Closed | None:
     return pinned_head.check(pin, facts.head(record), facts.head_matches(record))
 
 
-def _approval(record: JobRecord, _: Facts) -> Closed | None:
+def _approval(record: JobRecord, facts: Facts) -> Closed | None:
+    pending = facts.pending(record)
+    if pending is not None and pending.kind is StepKind.SIGNAL:
+        is_late = record.due_at is not None and record.due_at <= moments.to_millis(facts.now)
+        return None if is_late else approval.check_signal(pending.name)
     return approval.check(record.approval)
 
 
@@ -59,14 +72,19 @@ CHECKS: Mapping[Gate, Check] = {
 _OWN = tuple(CHECKS[gate] for gate in GATES if gate in CHECKS)
 _UNGATED = tuple(CHECKS[gate] for gate in GATES if gate in (Gate.TIME, Gate.AFTER))
 """Most jobs have no other gates."""
+_WAITS = tuple(CHECKS[gate] for gate in (Gate.TIME, Gate.AFTER, Gate.APPROVAL))
+"""What a suspended job waits for; the other gates are looked at when that is over."""
 
 
 def first_closed(record: JobRecord, facts: Facts) -> Closed | None:
     """The first closed gate, of those that decide whether a job may be claimed."""
-    for check in _OWN if record.gated else _UNGATED:
-        if (closed := check(record, facts)) is not None:
-            return closed
-    return None
+    if record.status is states.SUSPENDED and (closed := _first(_WAITS, record, facts)):
+        return closed
+    return _first(_OWN if record.gated else _UNGATED, record, facts)
+
+
+def _first(checks: Sequence[Check], record: JobRecord, facts: Facts) -> Closed | None:
+    return next((closed for check in checks if (closed := check(record, facts))), None)
 
 
 def all_closed(

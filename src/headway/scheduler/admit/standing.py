@@ -8,13 +8,14 @@ from headway.domain import events, states
 from headway.domain.gates import Blocker, Closed
 from headway.domain.jobs import WaitReason
 from headway.domain.states import JobStatus
+from headway.domain.steps import StepKind
 from headway.domain.values import moments
 from headway.scheduler import alone
 from headway.scheduler.admit import lane_waits, lock_queues
 from headway.scheduler.admit.gate_facts import Facts, gather
 from headway.scheduler.admit.own_gates import first_closed
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import holds, jobs
+from headway.storage import holds, jobs, steps
 from headway.storage.admit import admission, lock_lines, watches
 from headway.storage.admit.admission import Place
 from headway.storage.admit.lock_lines import Standing
@@ -50,7 +51,7 @@ def look(scheduler: Scheduler, tx: Transaction, numbers: Collection[int]) -> Loo
     if not numbers:
         return Looked([], [], set(), set(), [])
     holds.jobs(tx, numbers)
-    waiting = [one for one in jobs.read(tx, numbers) if one.status in states.WAITING]
+    waiting = [one for one in jobs.read(tx, numbers) if one.status in states.ADMITTED]
     alone.to_admit(tx, waiting)
     facts = gather(scheduler, tx, waiting)
     verdicts = [(record, first_closed(record, facts)) for record in waiting]
@@ -65,12 +66,33 @@ def look(scheduler: Scheduler, tx: Transaction, numbers: Collection[int]) -> Loo
         if closed is None or closed.status in states.ACTIVE
     ]
     waits = _lane_waits(scheduler, tx, standing)
+    _resume(tx, verdicts, facts)
     _record(tx, standing, waits)
     _watch(tx, waiting, standing, facts)
     locked, left = _line_up_for_locks(tx, waiting, standing)
     unseen = {number for record in locked for number in facts.locks.ready_that_wait(record)}
     unmarked = [one for one, closed in standing if closed and one.limited_since is not None]
     return Looked(blocked, locked, left, unseen, unmarked)
+
+
+def _resume(
+    tx: Transaction, verdicts: Sequence[tuple[JobRecord, Closed | None]], facts: Facts
+) -> None:
+    """Programs whose wait is over go on; a signal that is still pending now is too late."""
+    resumed = [
+        record
+        for record, closed in verdicts
+        if record.status is states.SUSPENDED
+        and (closed is None or closed.status is not states.SUSPENDED)
+    ]
+    if not resumed:
+        return
+    kinds = {record.number: facts.waits_for_kind(record) for record in resumed}
+    late = [number for number, kind in kinds.items() if kind is StepKind.SIGNAL]
+    steps.end_waits(tx, late, timed_out=True)
+    steps.end_waits(tx, [number for number in kinds if number not in late])
+    steps.forget_children(tx, [one for one, kind in kinds.items() if kind is StepKind.CHILDREN])
+    tx.note_all(events.RESUMED_JOB, {number: {} for number in kinds})
 
 
 def _lane_waits(
@@ -126,15 +148,23 @@ def _record(
 def _place(
     tx: Transaction, record: JobRecord, closed: Closed | None, kinds: tuple[str, ...]
 ) -> Place:
-    late = closed is not None and closed.status is states.QUEUED
     if closed is not None and closed.kind not in kinds:
         kinds = (*kinds, closed.kind)
     return Place(
         waits=closed,
         waited_on=kinds,
-        due_at=record.scheduled_for if late else None,
+        due_at=_due_at(record, closed),
         queued_at=None if closed or _was_ready(record) else tx.now_ms,
     )
+
+
+def _due_at(record: JobRecord, closed: Closed | None) -> int | None:
+    """When the gate that is closed opens by itself, if it does."""
+    if closed is None:
+        return None
+    if closed.status is states.SUSPENDED:
+        return record.due_at
+    return record.scheduled_for if closed.status is states.QUEUED else None
 
 
 def _was_ready(record: JobRecord) -> bool:

@@ -1,15 +1,19 @@
 """Cancelling: what waits ends at once, what runs is asked to end."""
 
+from collections.abc import Sequence
+
 from headway.domain import errors, events, states
 from headway.domain.jobs import Job, WaitReason
 from headway.domain.requests import job_requests
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import job_changes, jobs
+from headway.storage import chains, job_changes, jobs, steps
 from headway.storage.engine.transaction import EVENTS, Transaction
+from headway.storage.records import JobRecord
 
 ASKED, FORCED = "asked", "forced"
+PARENT_CANCELLED = "its parent was cancelled"
 
 
 def cancel(
@@ -32,8 +36,34 @@ def cancel(
     else:
         why = WaitReason(kind="cancelled", detail=reason) if reason else None
         ended = Ended(record=record, status=states.CANCELLED, reason=why, retry=False)
-        consequences.settle(scheduler, tx, [ended])
+        children = cancel_children(tx, awaited_children(tx, [record]))
+        consequences.settle(scheduler, tx, [ended, *children])
     return record.number
+
+
+def awaited_children(tx: Transaction, parents: Sequence[JobRecord]) -> list[JobRecord]:
+    """The active children for which suspended jobs wait, and those for which these wait."""
+    found: list[JobRecord] = []
+    while suspended := [one.number for one in parents if one.status is states.SUSPENDED]:
+        ends = chains.ends(tx, steps.awaited_children(tx, suspended)).values()
+        parents = jobs.read(tx, [one.number for one in ends if one.status in states.ACTIVE])
+        found += parents
+    return found
+
+
+def cancel_children(tx: Transaction, children: Sequence[JobRecord]) -> list[Ended]:
+    """Ask those that run to end; return the ends of the others."""
+    running = [one for one in children if one.status is states.RUNNING]
+    for one in running:
+        job_changes.request_cancel(tx, one.number, one.cancel or ASKED)
+        tx.note(events.CANCEL_REQUESTED, one.number, {"reason": PARENT_CANCELLED})
+        tx.wake(EVENTS, CANCELS)
+    why = WaitReason(kind="cancelled", detail=PARENT_CANCELLED)
+    return [
+        Ended(record=one, status=states.CANCELLED, reason=why, retry=False)
+        for one in children
+        if one not in running
+    ]
 
 
 def obstacle(scheduler: Scheduler, job: Job) -> WaitReason | None:

@@ -91,7 +91,7 @@ def _go_on(scheduler: Scheduler, tx: Transaction, job: NewJob) -> None:
 
 def _refuse_beside_another(tx: Transaction, last: JobRecord) -> None:
     """A chain has one link at work, and a unique key one active job."""
-    if last.status in states.CLAIMS or last.status is states.RUNNING:
+    if last.status in states.ACTIVE - states.WAITING:
         raise errors.Conflict(f"job {last.job_id} is already retrying this; it is {last.status}")
     if last.status in states.TERMINAL and last.unique_key is not None:
         (active,) = tx.ask(jobs.active_by_unique_key([last.unique_key]))

@@ -10,11 +10,11 @@ from headway.domain.gates import Closed, after
 from headway.domain.manage.tokens import Role
 from headway.scheduler import command_permission
 from headway.scheduler.admit import lock_queues
-from headway.scheduler.change import rewind_set
+from headway.scheduler.change import cancel, rewind_set
 from headway.scheduler.change.rewind_set import RetrySet
 from headway.scheduler.finish import consequences, decide
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import chains, dependencies, job_changes, jobs, needs
+from headway.storage import chains, dependencies, job_changes, jobs, needs, steps
 from headway.storage.engine.transaction import Transaction
 from headway.storage.job_changes import Fresh
 from headway.storage.manage import groups, markers
@@ -34,12 +34,25 @@ def rewind(
     *,
     force: bool = False,
     role: Role = Role.ADMIN,
+    from_step: tuple[str, int] | None = None,
 ) -> RewindReport:
-    """Start the job's chain and all that lies downstream afresh; what lies upstream stays."""
+    """Start the job's chain and all that lies downstream afresh; what lies upstream stays.
+
+    With `from_step` the job keeps what its journal holds before that step.
+    """
     requested, root, found = _find(scheduler, tx, reference, force=force, role=role)
+    kept = None if from_step is None else _place_of(tx, root, *from_step)
+    children = cancel.awaited_children(tx, found.everyone)
     _make_history(tx, found.retries)
     _forget_artifacts(scheduler, tx, found)
     ready = _reset(tx, root, found)
+    if kept:
+        steps.copy_to_next_generation(tx, root, before=kept)
+        steps.begin_journals(tx, [root.number])
+    own = {record.number for record in found.everyone}
+    others = [one for one in children if one.number not in own]
+    consequences.settle(scheduler, tx, cancel.cancel_children(tx, others))
+    steps.forget_signals(tx, [record.number for record in found.members])
     _admit(scheduler, tx, found, ready)
     return _report(tx, requested, root, found, ready)
 
@@ -67,6 +80,15 @@ def _find(
 def _root(tx: Transaction, record: JobRecord) -> JobRecord:
     """The first job of the chain, also for a retry that an earlier rewind made history."""
     return jobs.read(tx, [record.chain])[0]
+
+
+def _place_of(tx: Transaction, root: JobRecord, name: str, index: int) -> int:
+    place = steps.place_of(tx, root, name, index)
+    if place is None:
+        raise errors.InvalidRequest(
+            "from_step", f"there is no {name} {index} in the journal of job {root.job_id}"
+        )
+    return place
 
 
 def _refuse(
@@ -216,6 +238,7 @@ def _reset(tx: Transaction, root: JobRecord, found: RetrySet) -> list[JobRecord]
     """
     states.check_all(((one.number, one.status) for one in found.members), states.QUEUED)
     _stop_waiting(tx, found.members)
+    steps.forget_children(tx, [one.number for one in found.members if one.journal])
     unmet = dependencies.reopen(tx, [record.number for record in found.members])
     behind = {
         record.number: _waits(record, unmet[record.number][0])

@@ -16,6 +16,7 @@ from headway.scheduler import alone
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.claim import dispatch
 from headway.scheduler.claim.dispatch import ClaimRequest
+from headway.scheduler.explain import journals
 from headway.scheduler.lease import expire, leases
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import claims as claim_rows
@@ -103,4 +104,5 @@ def _started(tx: Transaction, number: int) -> Started:
         params=payloads.read(tx, [record.payload_id])[record.payload_id],
         timeout_s=record.terms.timeout_s,
         lease=leases.view(tx, str(record.run_id)),
+        steps=journals.to_send(tx, [number] if record.journal else []).get(number, ()),
     )

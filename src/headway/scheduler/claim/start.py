@@ -9,8 +9,10 @@ import msgspec
 from headway.domain import events, leases, states
 from headway.domain.leases import Lease, LeaseState
 from headway.domain.manage.limits import Rate
+from headway.domain.steps import Step
 from headway.domain.values import moments
 from headway.protocol.work_values import Started
+from headway.scheduler.explain import journals as explained
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import claims, jobs, locks, payloads, runs
 from headway.storage import leases as stored_leases
@@ -52,6 +54,7 @@ def start(
     starts = [(one.job.number, one.lane) for one in chosen]
     limits.count_rates(tx, scheduler.concurrency, rates, starts)
     bodies = payloads.read(tx, [one.job.payload_id for one in chosen])
+    journals = explained.to_send(tx, [one.job.number for one in chosen if one.job.journal])
     return [
         _started(
             one,
@@ -67,6 +70,7 @@ def start(
                 expires_at=ends[timeout_s],
                 state=LeaseState.ACTIVE,
             ),
+            journals.get(one.job.number, ()),
         )
         for one, timeout_s in zip(chosen, timeouts, strict=True)
     ]
@@ -136,7 +140,11 @@ def _timeout_s(one: "Candidate") -> float | None:
 
 
 def _started(
-    one: "Candidate", params: str, timeout_s: float | None, lease: Lease | None
+    one: "Candidate",
+    params: str,
+    timeout_s: float | None,
+    lease: Lease | None,
+    steps: tuple[Step, ...] | None = (),
 ) -> Started:
     return Started(
         number=one.job.number,
@@ -146,4 +154,5 @@ def _started(
         params=params,
         timeout_s=timeout_s,
         lease=lease,
+        steps=steps,
     )

@@ -82,7 +82,8 @@ def _waves(tx: Transaction, start: int, step: _Step) -> Iterator[list[int]]:
 
 def _upstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
     makers = (end.number for _, end in _producers(tx, found))
-    return [*(number for _, _, number in _after(tx, found)), *makers]
+    children = queue.children(tx, {record.chain for record in found}, MOST_JOBS)
+    return [*(number for _, _, number in _after(tx, found)), *makers, *children]
 
 
 def _downstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
@@ -96,7 +97,8 @@ def _downstream(tx: Transaction, found: Sequence[JobRecord]) -> Iterable[int]:
         )
     ]
     after = dependencies.newest_dependents(tx, ours, MOST_JOBS)
-    return [*after, *needs.consumers(tx, names)]
+    parents = (record.parent for record in found if record.parent is not None)
+    return [*after, *needs.consumers(tx, names), *parents]
 
 
 def _after(tx: Transaction, found: Sequence[JobRecord]) -> list[tuple[JobRecord, AfterEdge, int]]:
@@ -133,7 +135,11 @@ def _draw(
     within: Collection[int] | None = None,
 ) -> Graph:
     """The jobs with their edges; those go to these chains only, or wherever they lead."""
-    edges = [*_after_edges(tx, found, within), *_artifact_edges(scheduler, tx, found, within)]
+    edges = [
+        *_after_edges(tx, found, within),
+        *_artifact_edges(scheduler, tx, found, within),
+        *_child_edges(tx, found, within),
+    ]
     beyond = {edge.to for edge in edges if not edge.state} - {record.job_id for record in found}
     numbers = {record.number for record in found}
     numbers |= set(jobs.find_numbers(tx, beyond).values()) if beyond else set()
@@ -158,6 +164,23 @@ def _after_edges(
         retried = msgspec.UNSET if end.status is target.status else end.status.lower()
         edges.append(Edge(source=record.job_id, to=target.job_id, after=how, status=retried))
     return edges
+
+
+def _child_edges(
+    tx: Transaction, found: Sequence[JobRecord], within: Collection[int] | None
+) -> list[Edge]:
+    """From parents to the children that they submitted, as far as both are to be seen."""
+    families = [
+        record
+        for record in found
+        if record.parent is not None and (within is None or record.parent in within)
+    ]
+    parents = chains.ends(tx, {record.parent for record in families if record.parent is not None})
+    return [
+        Edge(source=parents[record.parent].job_id, to=record.job_id, child=True)
+        for record in families
+        if record.parent in parents and record.number == record.chain
+    ]
 
 
 def _artifact_edges(

@@ -12,7 +12,7 @@ from headway.domain.states import JobStatus
 from headway.protocol.work_values import Report, ReportAnswer
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
-from headway.scheduler.finish.release import release
+from headway.scheduler.finish.release import Released, release
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, lanes, payloads, runs
 from headway.storage.engine import codec
@@ -29,41 +29,54 @@ def finish(
     """End a worker's runs. The lease is consumed first: without it nothing changes."""
     wanted = {report.lease_id: report for report in reports}
     found = release(scheduler, tx, wanted, worker_id)
-    _observe(scheduler, tx, [record for record, _ in found])
-    shown = _shown_errors(scheduler, tx, wanted, [record for record, _ in found])
-    ended = [
-        _ended(record, wanted[run_id].outcome, progress, shown.get(run_id))
-        for record, progress in found
-        if (run_id := str(record.run_id))
-    ]
-    close_runs(tx, [(one, wanted[str(one.run_id)].outcome) for one in ended], LeaseState.RELEASED)
-    consequences.settle(scheduler, tx, ended)
-    answers = {
-        str(one.run_id): ReportAnswer(lease_id=str(one.run_id), status=one.status) for one in ended
-    }
+    observe(scheduler, tx, [record for record, _ in found])
+    answers = end(scheduler, tx, [(one, wanted[str(one.record.run_id)].outcome) for one in found])
     late = [report for lease_id, report in wanted.items() if lease_id not in answers]
-    answers.update(_late_answers(tx, worker_id, late))
+    answers.update(late_answers(tx, worker_id, late))
     return [answers[report.lease_id] for report in reports]
 
 
+def end(
+    scheduler: Scheduler, tx: Transaction, found: Sequence[tuple[Released, Outcome]]
+) -> dict[str, ReportAnswer]:
+    """End runs whose leases are consumed, with all that follows; the answers by lease."""
+    if not found:
+        return {}
+    outcomes = {str(one.record.run_id): outcome for one, outcome in found}
+    shown = _shown_errors(scheduler, tx, outcomes, [one.record for one, _ in found])
+    ended = [
+        _ended(one.record, outcome, one.progress, shown.get(str(one.record.run_id)))
+        for one, outcome in found
+    ]
+    close_runs(tx, [(one, outcomes[str(one.run_id)]) for one in ended], LeaseState.RELEASED)
+    consequences.settle(scheduler, tx, ended)
+    return {
+        str(one.run_id): ReportAnswer(lease_id=str(one.run_id), status=one.status) for one in ended
+    }
+
+
 def _shown_errors(
-    scheduler: Scheduler, tx: Transaction, wanted: Mapping[str, Report], ended: Sequence[JobRecord]
+    scheduler: Scheduler,
+    tx: Transaction,
+    outcomes: Mapping[str, Outcome],
+    ended: Sequence[JobRecord],
 ) -> dict[str, str]:
     """Errors by run, without the secret params that they quote: events and webhooks tell them."""
-    failed = {str(one.run_id): one for one in ended if wanted[str(one.run_id)].outcome.error}
+    failed = {str(one.run_id): one for one in ended if outcomes[str(one.run_id)].error}
     if not failed:
         return {}
     params = payloads.read(tx, [one.payload_id for one in failed.values()])
     names = secrets.names(scheduler.rules.secret_params)
     return {
         run_id: secrets.hidden(
-            wanted[run_id].outcome.error or "", codec.load(params[one.payload_id]), names
+            outcomes[run_id].error or "", codec.load(params[one.payload_id]), names
         )
         for run_id, one in failed.items()
     }
 
 
-def _observe(scheduler: Scheduler, tx: Transaction, ended: Sequence[JobRecord]) -> None:
+def observe(scheduler: Scheduler, tx: Transaction, ended: Sequence[JobRecord]) -> None:
+    """How long these jobs ran, for the metrics."""
     known = scheduler.seen.job_types
     if unknown := {one.lane_id for one in ended} - known.keys():
         known.update((id_, lane.job_type) for id_, lane in lanes.read(tx, unknown).items())
@@ -136,7 +149,7 @@ def _ended(record: JobRecord, outcome: Outcome, progress: str | None, error: str
     )
 
 
-def _late_answers(
+def late_answers(
     tx: Transaction, worker_id: str, late: Sequence[Report]
 ) -> Mapping[str, ReportAnswer]:
     """Reports without a live lease: the same one again is answered, any other is refused."""

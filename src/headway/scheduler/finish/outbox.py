@@ -58,8 +58,8 @@ def messages(
 
 def _payloads(one: Ended, now: datetime) -> Iterator[Payload]:
     """A cancelled run is announced as a run and as a cancelled job."""
-    if one.run_status is not None:
-        yield _payload(one, now, webhooks.RUN_EVENTS[one.run_status], one.run_status)
+    if one.run_status is not None and (event := webhooks.RUN_EVENTS.get(one.run_status)):
+        yield _payload(one, now, event, one.run_status)
     if one.status is states.CANCELLED:
         yield _payload(one, now, webhooks.JOB_CANCELLED, one.status)
     if one.status in states.BLOCKED:

@@ -36,6 +36,8 @@ def retry_job(
         chain=failed.chain,
         retry_of=failed.number,
         attempt=failed.attempt + 1,
+        journal=failed.journal,
+        parent=failed.parent,
         generation=failed.generation,
         approved=failed.approval is Approval.APPROVED,
         template_id=failed.template_id,

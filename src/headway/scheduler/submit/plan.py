@@ -20,6 +20,7 @@ from headway.scheduler.submit import artifact_names, params, references
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.named_jobs import EarlierJobs
 from headway.scheduler.submit.references import Plan
+from headway.storage.chains import Link
 from headway.storage.engine import codec
 from headway.storage.jobs import Allocation
 from headway.storage.new_jobs import NewJob
@@ -119,6 +120,7 @@ class _Planner:
             template_id=template.template_id if template else None,
             schedule_id=origin.schedule_id,
             fire_time=moments.maybe_to_millis(origin.fire_time),
+            parent=self._parent(request).chain if request.parent_id is not None else None,
             group_id=origin.group_id,
             group_place=step if origin.group_id else None,
             unique_key=request.unique_key,
@@ -165,16 +167,14 @@ class _Planner:
             after=after,
             locks=job_requests.locks_of(request.locks, template),
             retry_policy=request.retry_policy or retry_policy,
-            parent_id=self._parent(request),
+            parent_id=None if request.parent_id is None else self._parent(request).job_id,
         )
 
-    def _parent(self, request: JobRequest) -> str | None:
-        if request.parent_id is None:
-            return None
+    def _parent(self, request: JobRequest) -> Link:
         parent = self._earlier.find(str(request.parent_id))
         if parent is None:
             raise errors.UnknownReference("parent_id", "job", str(request.parent_id))
-        return parent.job_id
+        return parent
 
     def _check_limits(self, named: Mapping[str, int]) -> None:
         for name in named:

@@ -176,7 +176,7 @@ def mend_jobs_without_lease(scheduler: Scheduler, tx: Transaction, numbers: Sequ
 
 def _end(tx: Transaction, record: JobRecord) -> Ended:
     report = runs.reports(tx, [record.run_id]).get(record.run_id) if record.run_id else None
-    if report is not None and report.status is not None:
+    if report is not None and report.status not in (None, RunStatus.SUSPENDED):
         outcome = Outcome(status=report.status)
         status = finish.status_of(record, outcome)
         return Ended(record=record, status=status, run_id=record.run_id, run_status=outcome.status)

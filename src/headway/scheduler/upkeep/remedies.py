@@ -13,7 +13,7 @@ from headway.scheduler.finish.ends import Ended
 from headway.scheduler.lease import expire
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import recovery
-from headway.storage import job_changes, jobs, runs
+from headway.storage import job_changes, jobs, runs, steps
 from headway.storage.admit import lock_lines
 from headway.storage.admit.lock_lines import Standing
 from headway.storage.engine import codec
@@ -128,6 +128,15 @@ class Mending:
         lock_lines.stand(self._tx, [(Standing.CLAIMED, one) for one in claimed])
         consequences.admit_or_end(self._scheduler, self._tx, numbers)
 
+    def end_waits(self, numbers: Sequence[int]) -> None:
+        """Waits that make no sense are over; programs that were suspended go on."""
+        steps.end_waits(self._tx, numbers)
+        consequences.admit_or_end(self._scheduler, self._tx, numbers)
+
+    def begin_journals(self, numbers: Sequence[int]) -> None:
+        """Jobs know that they have journals."""
+        steps.begin_journals(self._tx, numbers)
+
 
 def _closing(status: RunStatus) -> Closing:
     return Closing(status, None, LOST_OUTCOME, None, None, LeaseState.EXPIRED, None)
@@ -179,6 +188,11 @@ REMEDIES: Mapping[str, Remedy] = {
     "verify_open_dependencies": Remedy(
         "they are counted again, and its gates are checked", Mending.count_dependencies
     ),
+    "verify_suspended_without_wait": Remedy(
+        "it runs again, and its program waits again", Mending.end_waits
+    ),
+    "verify_wait_without_suspended": Remedy("the wait is over", Mending.end_waits),
+    "verify_unread_journal": Remedy("its next run gets it", Mending.begin_journals),
     "verify_line_without_waiting": Remedy("it is put where it belongs", Mending.line_up),
     "verify_waiting_without_line": Remedy("it is put in line", Mending.line_up),
 }

@@ -180,6 +180,7 @@ def _removable(tx: Transaction, candidates: Collection[int], until: int) -> list
     links = chains.links_with_history(tx, candidates)
     stay = {link.chain for link in links if link.finished_at is None or link.finished_at > until}
     stay |= kept.followed(tx, candidates)
+    stay |= kept.with_active_families(tx, {link.chain: link.parent for link in links})
     stay |= _needed(tx, links) | _in_groups(tx, links, until) | _with_open_deliveries(tx, links)
     return [link for link in links if link.chain not in stay]
 

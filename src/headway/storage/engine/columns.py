@@ -13,11 +13,11 @@ COLUMNS = {
     "jobs": (
         "number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, "
         "generation, gated, dedup_key, created_at, queued_at, limited_since, waited_on, "
-        "lane_mark, due_at, scheduled_for, first_job, retry_of, retry_state, template_id, "
+        "lane_mark, journal, due_at, scheduled_for, first_job, retry_of, retry_state, template_id, "
         "schedule_id, fire_time, group_id, group_place, open_deps, approval, wait_kind, "
         "wait_detail, cancel, worker_id, claim_expires_at, denials, run_id, progress, "
         "unique_key, idempotency_key, request_hash, started_at, finished_at, exit_code, phase, "
-        "blocked_by, delayed, history"
+        "blocked_by, delayed, history, parent"
     ),
     "lanes": ("lane_id, key, queue, job_type, cost_units, requires, limits, mark, closed"),
     "leases": (
@@ -31,6 +31,9 @@ COLUMNS = {
         "run_id, job_number, attempt, generation, status, payload_id, worker_id, lease_state, "
         "ttl_ms, started_at, finished_at, exit_code, error, result, artifacts, report_hash, "
         "output_at"
+    ),
+    "steps": (
+        "kind, name, step_index, attempt, run_id, started_at, finished_at, timed_out, size, result"
     ),
     "tokens": ("token_id, name, role, digest, created_at, expires_at, revoked_at, last_used_at"),
     "webhooks": ("webhook_id, url, events, secret, created_at"),

@@ -19,6 +19,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "jobs": ("number",),
     "tags": ("tag", "job_number"),
     "runs": ("run_id",),
+    "steps": ("chain", "generation", "kind", "name", "step_index"),
+    "signals": ("chain", "name", "place"),
     "leases": ("job_number",),
     "dependencies": ("chain", "job_number", "policy"),
     "needs": ("artifact", "job_number"),

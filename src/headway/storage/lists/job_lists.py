@@ -35,6 +35,8 @@ class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
     tag: str | None = None
     group_id: str | None = None
     template_id: str | None = None
+    parent: int | None = None
+    """The first job of the parent's chain."""
     since: datetime | None = None
     before_number: int | None = None
 
@@ -100,6 +102,8 @@ def _narrowest(tx: Transaction, wanted: JobFilter, before: int, count: int) -> C
 
 def _ways(indexes: Indexes, wanted: JobFilter) -> Iterator[_Way]:
     """What each filter names, the one that is likely to be narrowest first."""
+    if wanted.parent is not None:
+        yield partial(indexes.newest, "newest_of_parent", parent=wanted.parent)
     if wanted.group_id is not None:
         yield partial(indexes.newest, "newest_of_group", group_id=wanted.group_id)
     if wanted.tag is not None:
@@ -126,6 +130,8 @@ def _way_by_status(indexes: Indexes, statuses: frozenset[JobStatus]) -> _Way | N
         return partial(indexes.of_statuses, "newest_that_ended", sorted(statuses))
     if statuses <= {states.RUNNING}:
         return partial(indexes.newest, "newest_running")
+    if statuses <= {states.SUSPENDED}:
+        return partial(indexes.newest, "newest_suspended")
     if statuses <= states.CLAIMS:
         return partial(indexes.newest, "newest_claimed")
     if statuses <= states.WAITING - {states.QUEUED, states.WAITING_ON_LOCKS}:
@@ -142,7 +148,7 @@ def _conditions(wanted: JobFilter) -> tuple[str, dict[str, Any]]:
         if (value := getattr(wanted, column)) is not None:
             terms.append(f"j.lane_id IN (SELECT lane_id FROM lanes WHERE {column} = :{column})")
             params[column] = value
-    for column in ("group_id", "template_id"):
+    for column in ("group_id", "template_id", "parent"):
         if (value := getattr(wanted, column)) is not None:
             terms.append(f"j.{column} = :{column}")
             params[column] = value

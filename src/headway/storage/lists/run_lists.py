@@ -33,6 +33,7 @@ _STATUS = {
     RunStatus.COMPLETED: "status = 'COMPLETED'",
     RunStatus.FAILED: "status = 'FAILED'",
     RunStatus.SKIPPED: "status = 'SKIPPED'",
+    RunStatus.SUSPENDED: "status = 'SUSPENDED'",
     None: "status IS NULL AND run_id IN (SELECT lease_id FROM leases)",
 }
 """Each as the index that holds such runs says it, so that a long history is not read."""

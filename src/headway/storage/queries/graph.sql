@@ -45,8 +45,10 @@ WHERE job_number IN :numbers[bigint] ORDER BY job_number, chain;
 
 -- name: first_open_dependency
 -- For some jobs, the first dependency that is not met.
-SELECT job_number, min(chain) AS chain FROM dependencies
-WHERE job_number IN :numbers[bigint] AND met = 0 GROUP BY job_number;
+SELECT f.job_number, f.chain, j.job_id FROM (
+    SELECT job_number, min(chain) AS chain FROM dependencies
+    WHERE job_number IN :numbers[bigint] AND met = 0 GROUP BY job_number
+) f LEFT JOIN jobs j ON j.number = f.chain;
 
 -- name: insert_need
 -- A job needs an artifact.

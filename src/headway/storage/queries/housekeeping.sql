@@ -35,6 +35,16 @@ ORDER BY number LIMIT :count;
 SELECT DISTINCT d.chain FROM dependencies d JOIN jobs j ON j.number = d.job_number
 WHERE d.chain IN :chains[bigint] AND j.finished_at IS NULL;
 
+-- name: parents_that_are_active
+-- Which of these chains have a link that is not over. A chain that is gone has none.
+SELECT first_job AS chain FROM jobs WHERE number IN :chains[bigint] AND chain = number AND finished_at IS NULL
+UNION
+SELECT first_job AS chain FROM jobs WHERE chain IN :chains[bigint] AND retry_of IS NOT NULL AND finished_at IS NULL;
+
+-- name: parents_of_active_jobs
+-- Which of these chains have a child that is not over.
+SELECT DISTINCT parent AS chain FROM jobs WHERE parent IN :chains[bigint] AND finished_at IS NULL;
+
 -- name: artifacts_that_active_jobs_need
 -- Which of these artifacts a job that is not over needs.
 SELECT DISTINCT n.artifact FROM needs n JOIN jobs j ON j.number = n.job_number
@@ -74,6 +84,14 @@ DELETE FROM deliveries WHERE job_number IN :numbers[bigint];
 -- name: delete_dependencies
 -- And what they came after.
 DELETE FROM dependencies WHERE job_number IN :numbers[bigint];
+
+-- name: delete_steps
+-- And what their programs had done.
+DELETE FROM steps WHERE chain IN :numbers[bigint];
+
+-- name: delete_signals
+-- And signals that were never taken.
+DELETE FROM signals WHERE chain IN :numbers[bigint];
 
 -- name: delete_payloads
 -- And their params; those that all jobs without params share stay.

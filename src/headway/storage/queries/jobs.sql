@@ -59,7 +59,7 @@ UPDATE jobs SET approval = :approval WHERE number = :number;
 -- name: lane_heads
 -- The first jobs of a lane behind a place in the queue, in order.
 SELECT number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, generation, gated,
-    dedup_key, created_at, queued_at, limited_since, waited_on, lane_mark
+    dedup_key, created_at, queued_at, limited_since, waited_on, lane_mark, journal
 FROM jobs WHERE lane_id = :lane_id AND status = 'QUEUED' AND due_at IS NULL AND priority <= :priority
 AND (priority < :priority OR position > :position OR (position = :position AND number > :number))
 ORDER BY priority DESC, position, number LIMIT :count;
@@ -67,7 +67,7 @@ ORDER BY priority DESC, position, number LIMIT :count;
 -- name: starved_jobs
 -- Jobs that a full limit has kept waiting since before a moment, the longest first.
 SELECT number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, generation, gated,
-    dedup_key, created_at, queued_at, limited_since, waited_on, lane_mark
+    dedup_key, created_at, queued_at, limited_since, waited_on, lane_mark, journal
 FROM jobs WHERE limited_since <= :before ORDER BY limited_since, number LIMIT :count;
 
 -- name: note_waited_on
@@ -156,10 +156,12 @@ SELECT number FROM jobs WHERE (status = 'FAILED' OR status = 'TIMEOUT') AND retr
 AND number > :after ORDER BY number LIMIT :count;
 
 -- name: band
--- The waiting jobs of one priority in order.
-SELECT number, position FROM jobs
-WHERE phase = 0
-AND priority = :priority ORDER BY position, number;
+-- The waiting jobs of one priority in order, with the suspended ones, which keep their places.
+SELECT number, position FROM (
+    SELECT number, position FROM jobs WHERE phase = 0 AND priority = :priority
+    UNION ALL
+    SELECT number, position FROM jobs WHERE status = 'SUSPENDED' AND priority = :priority
+) band ORDER BY position, number;
 
 -- name: neighbour_before
 -- The job just before a place in its priority.
@@ -200,7 +202,7 @@ SELECT status, CAST(sum(count) AS bigint) AS count FROM totals GROUP BY status;
 
 -- name: active_jobs_of_schedule
 -- Whether a job of this schedule is still active. For finished_at, PostgreSQL would read all active jobs.
-SELECT number FROM jobs WHERE schedule_id = :schedule_id AND phase < 3 LIMIT 1;
+SELECT number FROM jobs WHERE schedule_id = :schedule_id AND phase <> 3 LIMIT 1;
 
 -- name: payloads
 -- Some params.
@@ -224,8 +226,9 @@ UPDATE jobs SET claim_expires_at = :until WHERE claim_expires_at IS NOT NULL;
 -- name: move_delays
 -- The clock was set: jobs that wait for a span of time wait as long as was meant. One that was made since the last
 -- look may know the new time already. One whose span is over and that waits for something else must not begin it anew.
-UPDATE jobs SET due_at = due_at + :shift::bigint, scheduled_for = scheduled_for + :shift::bigint
-WHERE finished_at IS NULL AND phase < 2 AND delayed = 1 AND NOT created_at BETWEEN :looked AND :now;
+UPDATE jobs SET due_at = due_at + :shift::bigint,
+    scheduled_for = CASE WHEN phase = 4 THEN scheduled_for ELSE scheduled_for + :shift::bigint END
+WHERE finished_at IS NULL AND phase <> 2 AND delayed = 1 AND NOT created_at BETWEEN :looked AND :now;
 
 -- name: delayed_jobs
 -- Jobs that wait for a span of time, by number.

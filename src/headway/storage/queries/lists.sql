@@ -33,6 +33,14 @@ ORDER BY number DESC LIMIT :count;
 -- The newest jobs that run.
 SELECT job_number AS number FROM leases WHERE job_number < :before ORDER BY job_number DESC LIMIT :count;
 
+-- name: newest_suspended
+-- The newest jobs whose programs wait.
+SELECT number FROM jobs WHERE status = 'SUSPENDED' AND number < :before ORDER BY number DESC LIMIT :count;
+
+-- name: newest_of_parent
+-- The newest jobs that the handler of a job submitted.
+SELECT number FROM jobs WHERE parent = :parent AND number < :before ORDER BY number DESC LIMIT :count;
+
 -- name: newest_claimed
 -- The newest jobs that a worker took and has not started.
 SELECT number FROM jobs WHERE claim_expires_at IS NOT NULL AND number < :before ORDER BY number + 0 DESC LIMIT :count;

@@ -102,3 +102,19 @@ AND j.status <> coalesce(CASE r.status
     WHEN 'COMPLETED' THEN 'SUCCEEDED' WHEN 'SKIPPED' THEN 'SKIPPED' WHEN 'FAILED' THEN 'FAILED' END, '')
 AND NOT (j.status = 'TIMEOUT' AND coalesce(r.status, '') = 'FAILED')
 AND j.status NOT IN ('CANCELLED', 'BLOCKED_BY_DEPENDENCY', 'BLOCKED_BY_APPROVAL') LIMIT :count;
+
+-- name: verify_suspended_without_wait
+-- A suspended job waits for one thing.
+SELECT number AS subject FROM jobs j WHERE j.status = 'SUSPENDED' AND j.finished_at IS NULL AND 1 <> (
+    SELECT count(*) FROM steps s WHERE s.chain = j.first_job AND s.generation = j.generation AND s.finished_at IS NULL)
+LIMIT :count;
+
+-- name: verify_wait_without_suspended
+-- Only suspended jobs, and those that ended meanwhile, wait for what a journal says.
+SELECT j.number AS subject FROM steps s JOIN jobs j ON j.first_job = s.chain AND j.generation = s.generation
+WHERE s.finished_at IS NULL AND j.finished_at IS NULL AND j.status <> 'SUSPENDED' LIMIT :count;
+
+-- name: verify_unread_journal
+-- A job that is not over knows that it has a journal.
+SELECT DISTINCT j.number AS subject FROM steps s JOIN jobs j ON j.first_job = s.chain AND j.generation = s.generation
+WHERE j.finished_at IS NULL AND j.journal = 0 AND j.history = 0 LIMIT :count;

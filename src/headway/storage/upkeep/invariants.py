@@ -27,6 +27,9 @@ PROBLEMS = {
     "verify_line_without_waiting": "job {} stands wrongly in the line for a lock",
     "verify_waiting_without_line": "job {} waits for locks but stands in no line",
     "verify_ended_without_run": "job {} ended, but its run is missing",
+    "verify_suspended_without_wait": "job {} is SUSPENDED and does not wait for one thing",
+    "verify_wait_without_suspended": "job {} waits for something and is not SUSPENDED",
+    "verify_unread_journal": "job {} has a journal that its next run would not get",
     "verify_ends": "job {} ended otherwise than its run",
 }
 

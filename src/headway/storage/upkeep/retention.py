@@ -1,6 +1,6 @@
 """What is old and may go, and what goes with it."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -41,6 +41,15 @@ def followed(tx: Transaction, chains: Collection[int]) -> set[int]:
     """Those of these chains that a job which is not over comes after."""
     rows = tx.rows("chains_that_active_jobs_follow", chains=records.listed(chains))
     return {row["chain"] for row in rows}
+
+
+def with_active_families(tx: Transaction, gone: Mapping[int, int | None]) -> set[int]:
+    """Those of these chains, with their parents, whose parent or child is not over."""
+    parents = records.listed({one for one in gone.values() if one is not None})
+    active = {row["chain"] for row in tx.rows("parents_that_are_active", chains=parents)}
+    rows = tx.rows("parents_of_active_jobs", chains=records.listed(gone))
+    children = (chain for chain, parent in gone.items() if parent in active)
+    return {*(row["chain"] for row in rows), *children}
 
 
 def needed(tx: Transaction, artifacts: Iterable[str]) -> list[str]:
@@ -91,6 +100,8 @@ def delete_jobs(tx: Transaction, gone: Sequence[JobRecord]) -> list[str]:
         "delete_deliveries",
         "delete_events",
         "delete_runs",
+        "delete_steps",
+        "delete_signals",
         "delete_jobs",
     ):
         tx.do(query, numbers=numbers)

@@ -1,0 +1,25 @@
+-- name: step_facts
+-- For steps, as an array of arrays of lease, name and index: the job that each is of, the end of its journal, and the
+-- same step if it is there.
+SELECT k.key AS turn, le.worker_id, j.number, j.first_job AS chain, j.generation, j.attempt, j.journal,
+    (SELECT place FROM steps WHERE chain = j.first_job AND generation = j.generation ORDER BY place DESC LIMIT 1) AS last,
+    s.finished_at AS known_since, s.result AS known
+FROM json_each(:steps) k CROSS JOIN leases le ON le.lease_id = k.value ->> 0
+CROSS JOIN jobs j ON j.number = le.job_number
+LEFT JOIN steps s ON s.chain = j.first_job AND s.generation = j.generation AND s.kind = 'step'
+    AND s.name = k.value ->> 1 AND s.step_index = k.value ->> 2;
+
+-- name: wait_facts
+-- For waits, as an array of arrays of job, kind and name: the ends of the journal, and of its waits of that name.
+SELECT k.key AS turn,
+    (SELECT place FROM steps WHERE chain = j.first_job AND generation = j.generation ORDER BY place DESC LIMIT 1) AS last,
+    (SELECT step_index FROM steps WHERE chain = j.first_job AND generation = j.generation AND kind = k.value ->> 1
+        AND name = k.value ->> 2 ORDER BY step_index DESC LIMIT 1) AS last_index
+FROM json_each(:waits) k CROSS JOIN jobs j ON j.number = k.value ->> 0;
+
+-- name: insert_step
+-- An entry of a journal.
+INSERT INTO steps (chain, generation, kind, name, step_index, place, attempt, run_id, started_at, finished_at,
+    size, result)
+VALUES (:chain, :generation, :kind, :name, :step_index, :place, :attempt, :run_id, :started_at, :finished_at,
+    :size, :result);
