@@ -13,6 +13,7 @@ from headway.domain.requests.job_requests import JobPatch
 from headway.scheduler.change import approvals, cancel, edit, retry, rewind
 from headway.scheduler.change import move as moves
 from headway.scheduler.manage import groups, markers
+from headway.scheduler.programs import signals
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 from headway.scheduler.submit.submit import Submission
@@ -103,6 +104,13 @@ def decide(world: "World") -> None:
     world.call(lambda scheduler, tx: verb(scheduler, tx, job.number, actor="ann"))
 
 
+def signal(world: "World") -> None:
+    """Send a signal to a job that goes on, as far as is known."""
+    job = _some(world, lambda job: job.is_active)
+    world.trace.say(f"client signals job {job.number}")
+    world.call(lambda scheduler, tx: signals.send(scheduler, tx, job.number, "go", world.elapsed))
+
+
 def move(world: "World") -> None:
     """Move a job before or behind another one, or to a place."""
     job, other = _some(world, _is_waiting), _some(world, _is_waiting)
@@ -179,6 +187,7 @@ ACTS: dict[Callable[["World"], None], float] = {
     cancel_job: 2,
     cancel_group: 0.5,
     decide: 2,
+    signal: 2,
     move: 1.5,
     patch: 1.5,
     retry_run: 1.5,

@@ -15,6 +15,7 @@ from headway.scheduler.change import approvals, pause
 from headway.scheduler.claim import claims
 from headway.scheduler.explain import status
 from headway.scheduler.manage import limits, schedules
+from headway.scheduler.programs import signals
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import direct, verify
 from headway.storage.engine.transaction import Transaction
@@ -73,6 +74,7 @@ def _run_dry(world: "World") -> None:
         server.deliver()
         if any(job.status is states.WAITING_ON_APPROVAL for job in world.facts.jobs.values()):
             world.store.write(lambda tx: _approve(world, tx))
+        world.store.write(lambda tx: _signal(world, tx))
         worker.claim()
         worker.report_all()
         before = world.look()
@@ -96,6 +98,14 @@ def _approve(world: "World", tx: Transaction) -> None:
     waiting = "SELECT number FROM jobs WHERE status = 'WAITING_ON_APPROVAL'"
     for row in tx.select(waiting, {}):
         approvals.approve(scheduler, tx, row["number"], actor="ann")
+
+
+def _signal(world: "World", tx: Transaction) -> None:
+    scheduler = world.servers[0].scheduler
+    assert scheduler is not None
+    waiting = "SELECT number FROM jobs WHERE status = 'SUSPENDED' AND wait_kind = 'signal'"
+    for row in tx.select(waiting, {}):
+        signals.send(scheduler, tx, row["number"], "go", None)
 
 
 def _judge(world: "World", scheduler: Scheduler) -> None:
@@ -143,7 +153,7 @@ def _explain(world: "World", scheduler: Scheduler, job: JobFacts) -> None:
         for one in (closed[gate].blockers if gate in closed else ())
     )
     waits_for_a_maker = Gate.ARTIFACTS in closed and job.terms.missing_producer == "wait"
-    if job.status not in states.WAITING or not (
+    if job.status not in states.ADMITTED or not (
         waits_for_a_moment or waits_for_others or waits_for_a_maker
     ):
         told = {gate: row.detail for gate, row in closed.items()}

@@ -1,8 +1,13 @@
 """The model: what was acknowledged, and which executions are going on, whatever the store says."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from headway.domain.runs import RunStatus
+from headway.domain.steps import Step, StepKind
+
+StepKey = tuple[StepKind, str, int]
 
 
 class Broken(AssertionError):
@@ -43,6 +48,8 @@ class Ledger:
     """Schedules that somebody switched off or on or removed, acknowledged or not."""
     wrongs: list[str] = field(default_factory=list)
     """What was seen to go wrong where no exception gets through."""
+    steps: dict[tuple[int, int], dict[StepKey, Any]] = field(default_factory=dict)
+    """What programs were told to be in their journals, by chain and generation."""
     received: set[str] = field(default_factory=set)
     """Deliveries that an endpoint got."""
 
@@ -65,6 +72,15 @@ class Ledger:
                     f" ({execution.worker_id}) of one chain are executed at the same time"
                 )
         self.executions[execution.lease_id] = execution
+
+    def know_steps(self, chain: int, generation: int, journal: Sequence[Step]) -> None:
+        """A run begins with this journal: all that was acknowledged must be in it, as it was."""
+        given = {(one.kind, one.name, one.index): one.result for one in journal}
+        for key, result in self.steps.get((chain, generation), {}).items():
+            if key not in given:
+                raise Broken(f"step {key} of job {chain} was acknowledged and is gone")
+            if given[key] != result:
+                raise Broken(f"step {key} of job {chain} was {result} and is {given[key]}")
 
     def end(self, lease_id: str) -> None:
         """An execution is over."""

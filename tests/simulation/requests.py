@@ -6,6 +6,7 @@ import msgspec
 from tests.simulation.chooser import Chooser
 
 from headway.domain.requests.job_requests import BatchJobRequest
+from headway.domain.steps import StepKind, Wait
 
 TYPES = ("cook", "clean", "count")
 QUEUES = ("default", "slow")
@@ -85,3 +86,15 @@ def keyed(key: str) -> BatchJobRequest:
         "idempotency_key": key,
     }
     return msgspec.convert(fields, BatchJobRequest)
+
+
+def wait(chooser: Chooser, defined: list[str]) -> Wait:
+    """What a program waits for."""
+    kind = chooser.one((StepKind.SLEEP, StepKind.SIGNAL, StepKind.SIGNAL, StepKind.CHILDREN))
+    if kind is StepKind.CHILDREN:
+        children = tuple(job(chooser, [], defined) for _ in range(chooser.number(1, 3)))
+        return Wait(kind=kind, name="children", children=children)
+    seconds = float(chooser.number(0, 60))
+    if kind is StepKind.SIGNAL:
+        return Wait(kind=kind, name="go", delay_s=seconds if chooser.chance(0.6) else None)
+    return Wait(kind=kind, name="sleep", delay_s=seconds)

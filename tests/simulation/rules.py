@@ -226,7 +226,7 @@ def ends_are_told(before: Facts, after: Facts, ledger: Ledger) -> Iterator[str]:
     ended = Counter(
         (row["job_number"], RUN_EVENTS[row["status"]])
         for run_id, row in after.runs.items()
-        if row["status"] is not None
+        if row["status"] in RUN_EVENTS
         and (run_id not in before.runs or before.runs[run_id]["status"] is None)
     )
     told = Counter(

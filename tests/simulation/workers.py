@@ -4,17 +4,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from tests.simulation.ledger import Execution
+from tests.simulation import requests
+from tests.simulation.ledger import Broken, Execution
 
 from headway.domain import errors
+from headway.domain.leases import Lease
 from headway.domain.runs import Outcome, RunStatus
+from headway.domain.steps import Step, StepKind
 from headway.domain.workers import Abilities
 from headway.protocol.work_shapes import HeartbeatItem
-from headway.protocol.work_values import Denied, Report, Started
+from headway.protocol.work_values import Denied, Report, Started, StepReport
 from headway.scheduler.claim import claims, registration
 from headway.scheduler.claim.dispatch import ClaimRequest
-from headway.scheduler.finish import finish
 from headway.scheduler.lease import leases
+from headway.scheduler.programs import reports, steps
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.engine.store import Store
 from headway.storage.engine.transaction import Transaction
@@ -83,6 +86,9 @@ class Worker:
             options[self.claim] = 5
         if self._held:
             options[self._heartbeat] = 5
+        if self._held:
+            options[self._do_step] = 4
+            options[self._suspend] = 2
         if self._held or self._unsent:
             options[self.report] = 12
         if self._claims:
@@ -149,12 +155,20 @@ class Worker:
             if one.lease is None:
                 self._claims[one.job_id] = one.number
             elif one.lease.lease_id not in self._held:
-                self._begin(one.lease.lease_id, one.number, asked_at + one.lease.ttl_s)
+                self._begin(
+                    one.lease.lease_id, one.number, asked_at + _lasts_s(one.lease), one.steps
+                )
         self._world.trace.say("gets " + (_numbers([one.number for one in started])))
 
-    def _begin(self, lease_id: str, number: int, fence: float) -> None:
+    def _begin(
+        self, lease_id: str, number: int, fence: float, steps: Sequence[Step] | None = None
+    ) -> None:
         self._held[lease_id] = number
         if fence > self._world.elapsed:
+            journal = self._world.journal_of(lease_id)
+            self._world.ledger.know_steps(*self._world.family_of(number), journal)
+            if steps is not None and list(steps) != journal:
+                raise Broken(f"job {number} began with another journal than it has")
             self._world.ledger.begin(
                 Execution(
                     lease_id=lease_id,
@@ -182,6 +196,37 @@ class Worker:
                 left = (answer.expires_at - world.clock.now()).total_seconds()
                 execution.fence = world.elapsed + left
 
+    def _do_step(self) -> None:
+        """A run has done a step; only when that is acknowledged it goes on."""
+        world = self._world
+        lease_id = world.chooser.one(list(self._held))
+        number, name = self._held[lease_id], world.chooser.one(("cook", "salt"))
+        done = [one for one in world.journal_of(lease_id) if one.name == name]
+        step = StepReport(lease_id=lease_id, name=name, index=len(done), result=world.elapsed)
+        world.trace.say(f"{self.worker_id} does {name} {len(done)} of job {number}")
+        family = world.family_of(number)
+        (answer,) = self._call(
+            lambda _, tx: steps.record(tx, self.worker_id, [step]), Store.write_beside
+        )
+        if answer.error is not None:
+            world.trace.say(f"refused: {answer.error.code}")
+        else:
+            known = world.ledger.steps.setdefault(family, {})
+            known[StepKind.STEP, name, step.index] = step.result
+
+    def _suspend(self) -> None:
+        """A program gives its slot back."""
+        world = self._world
+        lease_id = world.chooser.one(list(self._held))
+        defined = [name for name in requests.LIMITS if name in world.facts.limits]
+        wait = requests.wait(world.chooser, defined)
+        outcome = Outcome(status=RunStatus.SUSPENDED, wait=wait)
+        self._unsent.append(Report(lease_id=lease_id, outcome=outcome))
+        number = self._held.pop(lease_id)
+        world.trace.say(f"{self.worker_id} suspends job {number} for {wait.kind} {wait.delay_s}")
+        world.ledger.end(lease_id)
+        self._send(list(self._unsent))
+
     def report(self) -> None:
         """Some runs end; tell how, together with what could not be told before."""
         held = list(self._held)
@@ -208,16 +253,18 @@ class Worker:
         self._world.trace.say(f"{self.worker_id} repeats a report")
         self._send([report])
 
-    def _send(self, reports: Sequence[Report]) -> None:
-        self._sent += [one for one in reports if one not in self._sent]
+    def _send(self, unsent: Sequence[Report]) -> None:
+        self._sent += [one for one in unsent if one not in self._sent]
         answers = self._call(
-            lambda scheduler, tx: finish.finish(scheduler, tx, self.worker_id, reports),
+            lambda scheduler, tx: reports.record(scheduler, tx, self.worker_id, unsent),
             Store.write_beside,
         )
-        self._unsent = [one for one in self._unsent if one not in reports]
-        for report, answer in zip(reports, answers, strict=True):
-            if answer.error is None:
+        self._unsent = [one for one in self._unsent if one not in unsent]
+        for report, answer in zip(unsent, answers, strict=True):
+            if answer.error is None and report.outcome.wait is None:
                 self._acknowledge(report)
+            elif answer.error is None:
+                self._world.trace.say(f"job is {answer.status}")
             else:
                 self._world.trace.say(f"refused: {answer.error.code}")
 
@@ -247,7 +294,7 @@ class Worker:
                 world.trace.say(f"denied: {answer.reason}")
             else:
                 del self._claims[job_id]
-                self._begin(answer.lease.lease_id, number, asked_at + answer.lease.ttl_s)
+                self._begin(answer.lease.lease_id, number, asked_at + _lasts_s(answer.lease))
 
     def _dropping(self, job_id: str) -> "_Dropping":
         return _Dropping(self._claims, job_id)
@@ -279,6 +326,11 @@ class _Dropping:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, errors.HeadwayError):
             self._claimed.pop(self._job_id, None)
+
+
+def _lasts_s(lease: Lease) -> float:
+    """How long a lease lasts at first: one term, or until the job's time is up."""
+    return min(lease.ttl_s, (lease.expires_at - lease.granted_at).total_seconds())
 
 
 def _told(outcome: Outcome) -> str:

@@ -19,8 +19,11 @@ from tests.simulation.trace import Trace
 from tests.simulation.workers import Worker
 
 from headway.domain import errors
+from headway.domain.steps import Step
 from headway.domain.values import moments
+from headway.scheduler.explain import journals
 from headway.scheduler.scheduler import Scheduler
+from headway.storage import jobs
 from headway.storage.engine.store import Database, Store
 from headway.storage.engine.transaction import SAFETY_POLL_S, Transaction
 from headway.testing import MovableClock
@@ -215,6 +218,22 @@ class World:
     def _some_server(self) -> Server | None:
         alive = [server for server in self.servers if server.scheduler is not None]
         return self.chooser.one(alive) if alive else None
+
+    def family_of(self, number: int) -> tuple[int, int]:
+        """The chain of a job and its generation: they have a journal together."""
+        sql = f"SELECT first_job, generation FROM jobs WHERE number = {number}"
+        row = self.store.read(lambda tx: tx.select(sql, {}))[0]
+        return int(row["first_job"]), int(row["generation"])
+
+    def journal_of(self, lease_id: str) -> list[Step]:
+        """What is done of the job of a run."""
+        sql = f"SELECT job_number FROM runs WHERE run_id = '{lease_id}'"
+
+        def read(tx: Transaction) -> list[Step]:
+            record = jobs.read(tx, [tx.select(sql, {})[0]["job_number"]])[0]
+            return [one for one in journals.of_job(tx, record) if one.finished_at is not None]
+
+        return self.store.read(read)
 
     def chain_of(self, number: int) -> int:
         """The chain of a job, whatever a rewind made of it."""

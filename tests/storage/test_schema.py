@@ -249,3 +249,42 @@ def _numbered(text: str) -> str:
     text = re.sub(r"--.*", "", text)
     names = sorted(_parameters(text))
     return PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", text)
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_store_from_before_learns_that_jobs_can_be_suspended(
+    new_url: str, clock: MovableClock, others: int
+) -> None:
+    with contextlib.closing(open_database(new_url, clock)) as database:
+        database.migrate(to=14)
+        if others:
+            execute(new_url, OLD_LANE)
+            execute(new_url, OLD_JOB)
+        assert "0015 jobs_are_suspended" in database.migrate()
+        execute(new_url, "UPDATE jobs SET status = 'SUSPENDED', due_at = 5")
+        execute(new_url, "UPDATE jobs SET status = 'QUEUED', due_at = NULL")
+        for status in ("'UNKNOWN'", "'RUNNING'", "'FAILED'"):
+            if others:
+                with pytest.raises((sqlite3.IntegrityError, psycopg.IntegrityError)):
+                    execute(new_url, f"UPDATE jobs SET status = {status}")
+        assert database.damage() == []
+
+
+OLD_LANE = (
+    "INSERT INTO lanes (lane_id, key, queue, job_type, cost_units, requires, limits)"
+    " VALUES (1, 'k', 'default', 'x', 1, '[]', '{}')"
+)
+OLD_JOB = (
+    "INSERT INTO jobs (number, job_id, lane_id, payload_id, status, priority, position, terms,"
+    " created_at, queued_at, chain) VALUES (1, 'one', 1, 0, 'QUEUED', 0, 100, '{}', 1000, 1000, 1)"
+)
+
+
+def execute(url: str, statement: str) -> None:
+    """Run a statement past the store."""
+    if url.startswith("sqlite:///"):
+        with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as raw, raw:
+            raw.execute(statement)
+    else:
+        with psycopg.connect(url) as connection:
+            connection.execute(statement.encode())

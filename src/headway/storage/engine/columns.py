@@ -32,9 +32,6 @@ COLUMNS = {
         "ttl_ms, started_at, finished_at, exit_code, error, result, artifacts, report_hash, "
         "output_at"
     ),
-    "steps": (
-        "kind, name, step_index, attempt, run_id, started_at, finished_at, timed_out, size, result"
-    ),
     "tokens": ("token_id, name, role, digest, created_at, expires_at, revoked_at, last_used_at"),
     "webhooks": ("webhook_id, url, events, secret, created_at"),
     "workers": (

@@ -225,10 +225,13 @@ UPDATE jobs SET claim_expires_at = :until WHERE claim_expires_at IS NOT NULL;
 
 -- name: move_delays
 -- The clock was set: jobs that wait for a span of time wait as long as was meant. One that was made since the last
--- look may know the new time already. One whose span is over and that waits for something else must not begin it anew.
+-- look, or suspended, may know the new time already. One whose span is over and that waits for something else must not begin it anew.
 UPDATE jobs SET due_at = due_at + :shift::bigint,
     scheduled_for = CASE WHEN phase = 4 THEN scheduled_for ELSE scheduled_for + :shift::bigint END
-WHERE finished_at IS NULL AND phase <> 2 AND delayed = 1 AND NOT created_at BETWEEN :looked AND :now;
+WHERE finished_at IS NULL AND phase <> 2 AND delayed = 1 AND NOT CASE WHEN phase = 4 THEN (
+        SELECT started_at FROM steps WHERE chain = first_job AND steps.generation = jobs.generation
+        AND steps.finished_at IS NULL)
+    ELSE created_at END BETWEEN :looked AND :now;
 
 -- name: delayed_jobs
 -- Jobs that wait for a span of time, by number.

@@ -1,6 +1,7 @@
 -- name: journals
 -- What some jobs have done and waited for, in order.
-SELECT j.number, s.{steps} FROM jobs j
+SELECT j.number, s.kind, s.name, s.step_index, s.attempt, s.run_id, s.started_at, s.finished_at, s.timed_out,
+    s.size, s.result FROM jobs j
 JOIN steps s ON s.chain = j.first_job AND s.generation = j.generation
 WHERE j.number IN :numbers[bigint] ORDER BY j.number, s.place;
 
