@@ -7,6 +7,7 @@ from mutants.faults import (
     groups,
     leases,
     order,
+    programs,
     recovery,
     retries,
     schedules,
@@ -29,5 +30,6 @@ ALL: tuple[Fault, ...] = (
     *direct.FAULTS,
     *telling.FAULTS,
     *recovery.FAULTS,
+    *programs.FAULTS,
 )
 """Every fault, in the order of the contract."""

@@ -154,8 +154,8 @@ FAULTS = (
         promise="a chain has one active link",
         planted="a retry by hand starts beside a running one",
         file="scheduler/change/retry.py",
-        text="if last.status in states.CLAIMS or last.status is states.RUNNING:",
-        instead="if last.status in states.CLAIMS and last.status is states.RUNNING:",
+        text="if last.status in states.ACTIVE - states.WAITING:",
+        instead="if last.status in states.CLAIMS:",
         caught_by=Simulation(),
     ),
     Fault(

@@ -91,8 +91,8 @@ FAULTS = (
         promise="with the values the run API gives",
         planted="the payload says the job's status",
         file="scheduler/finish/outbox.py",
-        text="webhooks.RUN_EVENTS[one.run_status], one.run_status)",
-        instead="webhooks.RUN_EVENTS[one.run_status], one.status)",
+        text="yield _payload(one, now, event, one.run_status)",
+        instead="yield _payload(one, now, event, one.status)",
         caught_by=NamedTest(
             "tests/scheduler/test_webhooks.py::test_the_status_in_a_message_is_that_of_the_run"
         ),

@@ -13,7 +13,7 @@ def test_every_status_is_active_or_terminal_and_has_a_meaning() -> None:
 
 
 def test_a_running_job_never_goes_back_to_the_queue() -> None:
-    assert states.MOVES[states.RUNNING] <= states.TERMINAL
+    assert states.MOVES[states.RUNNING] <= states.TERMINAL | {states.SUSPENDED}
 
 
 def test_a_terminal_job_is_only_ever_rewound() -> None:

@@ -40,6 +40,7 @@ REFUSED: dict[str, tuple[str, Any]] = {
     "reorder_group": ("/api/job-groups/{group}/reorder", {"order": ["{member}"]}),
 }
 HARMLESS = {
+    "signal_job": "a command is no program, and waits for no signal",
     "cancel_job": "stopping is not restricted",
     "cancel_group": "stopping is not restricted",
     "put_artifact": "is a fact that jobs wait for, as the end of any job is",

@@ -29,6 +29,8 @@ SHARED = [{"key": "x", "mode": "shared"}]
 WANTING = (JobStatus.QUEUED, JobStatus.WAITING_ON_LOCKS)
 CLAIMED = (JobStatus.CLAIMED, JobStatus.PREPARING, JobStatus.LEASE_PENDING)
 
+ENDS = (RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.SKIPPED)
+
 
 def started(scheduler: Scheduler, *job_types: str) -> list[int]:
     return [one.number for one in claim(scheduler, 10, job_types=job_types or None)]
@@ -299,7 +301,7 @@ class Play:
     def _finish(self) -> None:
         if self._running:
             one = self._running.pop(self._chance.randrange(len(self._running)))
-            finish(self._scheduler, one, self._chance.choice(list(RunStatus)))
+            finish(self._scheduler, one, self._chance.choice(ENDS))
 
     def _cancel(self) -> None:
         if waiting := self._jobs(*WANTING, *CLAIMED):

@@ -80,7 +80,7 @@ def writers() -> dict[Function, bool]:
 
 def test_every_function_that_sets_a_status_checks_the_move() -> None:
     found = writers()
-    assert len(found) == 8
+    assert len(found) == 9
     assert {one for one, checks in found.items() if not checks} == DECIDED.keys()
 
 

@@ -1,7 +1,6 @@
 """Programs: steps are kept, and jobs give their slots back to wait, on both stores."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ from headway.scheduler.change import cancel, retry, rewind
 from headway.scheduler.explain import graph_view, journals, why
 from headway.scheduler.programs import reports, signals, steps
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.upkeep import retention, timekeeper, verify
+from headway.scheduler.upkeep import clock_steps, retention, timekeeper, verify
 from headway.storage import jobs
 
 
@@ -407,11 +406,20 @@ def test_children_stay_as_long_as_their_parent_may_ask_for_them(
 def test_a_sleep_lasts_as_long_as_was_meant_when_the_clock_is_set(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
-    rounds = timekeeper.Rounds(scheduler)
-    rounds.run()
     suspended(scheduler, sleep(600))
-    until = clock.now() + timedelta(seconds=600)
+    clock.move(hours=-1, seconds=10)
+    found = clock_steps.Step(by_s=-3600, set_by_s=-3600)
+    clock_steps.move(scheduler, found)
+    clock_steps.tell(scheduler, found)
+    assert explained(scheduler, 1).gates[0].detail == "sleeping until 2026-03-02T11:10:00Z"
+    pass_time(scheduler, clock, seconds=589)
     assert job(scheduler, 1).status is JobStatus.SUSPENDED
-    pass_time(scheduler, clock, seconds=300)
-    assert clock.now() < until
-    assert job(scheduler, 1).status is JobStatus.SUSPENDED
+    pass_time(scheduler, clock, seconds=2)
+    assert job(scheduler, 1).status is JobStatus.QUEUED
+
+
+def test_the_step_of_another_worker_is_refused(scheduler: Scheduler) -> None:
+    submit(scheduler)
+    (started,) = claim(scheduler, worker_id="other")
+    assert isinstance(done(scheduler, started, "charge").error, errors.ForeignLease)
+    assert journal(scheduler, 1) == ()

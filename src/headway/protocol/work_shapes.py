@@ -228,7 +228,7 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     drain: bool = False
 
 
-class BriefJob(msgspec.Struct, frozen=True, kw_only=True):
+class BriefJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """As much of a job as is needed to do it."""
 
     job_id: str
