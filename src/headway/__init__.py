@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         JobFailed,
         NotFinished,
         NotFound,
+        SignalTimeout,
         Unauthorized,
         Unavailable,
         WaitedTooLong,
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
     from headway.domain.requests.schedule_requests import SchedulePatch, ScheduleRequest
     from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
     from headway.domain.runs import Run, RunStatus
-    from headway.domain.signals import Fail, Skip
+    from headway.domain.signals import Fail, Skip, Suspended
     from headway.domain.states import JobStatus
     from headway.protocol.jobs import JobQuery
     from headway.protocol.operation import Page, Paging
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from headway.protocol.templates import TemplateQuery
     from headway.protocol.webhooks import DeliveryQuery
     from headway.settings import Settings
+    from headway.worker.async_context import AsyncJobContext
     from headway.worker.context import JobContext
 
 _HOMES = {
@@ -84,6 +86,7 @@ _HOMES = {
     "AfterRequest": "headway.domain.requests.job_requests",
     "App": "headway.client.app",
     "AsConfigured": "headway.domain.manage.groups",
+    "AsyncJobContext": "headway.worker.async_context",
     "BatchJobRequest": "headway.domain.requests.job_requests",
     "Catchup": "headway.domain.manage.schedules",
     "Client": "headway.client.client",
@@ -140,10 +143,12 @@ _HOMES = {
     "ScheduleQuery": "headway.protocol.schedules",
     "ScheduleRequest": "headway.domain.requests.schedule_requests",
     "Settings": "headway.settings",
+    "SignalTimeout": "headway.domain.errors",
     "Skip": "headway.domain.signals",
     "StandardPolicy": "headway.domain.manage.limits",
     "Step": "headway.client.references",
     "SubmitOptions": "headway.client.options",
+    "Suspended": "headway.domain.signals",
     "Template": "headway.domain.manage.templates",
     "TemplatePatch": "headway.domain.requests.template_requests",
     "TemplateQuery": "headway.protocol.templates",
@@ -170,6 +175,7 @@ __all__ = [
     "AfterRequest",
     "App",
     "AsConfigured",
+    "AsyncJobContext",
     "BatchJobRequest",
     "Catchup",
     "Client",
@@ -226,10 +232,12 @@ __all__ = [
     "ScheduleQuery",
     "ScheduleRequest",
     "Settings",
+    "SignalTimeout",
     "Skip",
     "StandardPolicy",
     "Step",
     "SubmitOptions",
+    "Suspended",
     "Template",
     "TemplatePatch",
     "TemplateQuery",

@@ -20,10 +20,13 @@ from headway.domain.values import moments
 from headway.files import data_id
 from headway.files.log_parts import OutputBound
 from headway.operations.local import LocalTransport, local_principal
+from headway.protocol.work_values import StepAnswer, StepReport
+from headway.scheduler.programs import steps
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.scheduler.submit import submit
 from headway.scheduler.submit.submit import Submission
 from headway.settings import Settings
+from headway.storage import leases
 from headway.storage.engine.store import Clock, Database, Store
 from headway.storage.engine.transaction import Borrowed, Transaction
 from headway.storage.manage.workers import WorkerRecord
@@ -157,13 +160,34 @@ def is_alive(worker: WorkerRecord) -> bool:
 def submit_on(app: "App", connection: Any, request: BatchJobRequest) -> Job:
     """Submit in the transaction of a connection the caller owns."""
     scheduler = _detached(app)
-    borrowed = _borrow(connection)
-    tx = Transaction(borrowed, moments.cut(scheduler.clock.now()))
+    borrowed, tx = _borrowed_transaction(scheduler, connection)
     submission = Submission(scheduler=scheduler, request=request, by=local_principal())
     (receipt,) = submit.submit_each(tx, [submission])
     tx.write_notes()
     borrowed.tell(tx.wakes)
     return receipt.job
+
+
+def record_step_on(app: "App", connection: Any, report: StepReport) -> StepAnswer:
+    """Record a step in the transaction of a connection the caller owns, and commit it."""
+    scheduler = _detached(app)
+    borrowed, tx = _borrowed_transaction(scheduler, connection)
+    held = leases.live(tx, [report.lease_id])
+    if not held:
+        return StepAnswer(
+            lease_id=report.lease_id, error=errors.LeaseEnded(report.lease_id, "over")
+        )
+    (answer,) = steps.record(tx, held[report.lease_id].worker_id, [report])
+    if answer.error is None:
+        tx.write_notes()
+        borrowed.tell(tx.wakes)
+        connection.commit()
+    return answer
+
+
+def _borrowed_transaction(scheduler: Scheduler, connection: Any) -> tuple[Borrowed, Transaction]:
+    borrowed = _borrow(connection)
+    return borrowed, Transaction(borrowed, moments.cut(scheduler.clock.now()))
 
 
 def _borrow(connection: Any) -> Borrowed:
@@ -175,9 +199,7 @@ def _borrow(connection: Any) -> Borrowed:
         from headway.storage.postgres.connection import BorrowedConnection
 
         return BorrowedConnection(connection)
-    raise TypeError(
-        f"submit_on takes a sqlite3 or psycopg connection, not {type(connection).__name__}"
-    )
+    raise TypeError(f"this takes a sqlite3 or psycopg connection, not {type(connection).__name__}")
 
 
 def _detached(app: "App") -> Scheduler:

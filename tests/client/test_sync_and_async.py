@@ -15,9 +15,18 @@ from headway import settings
 from headway.domain import states
 
 NOTHING_TO_WAIT_FOR = {
-    headway.App: {"as_child", "client", "job", "pipeline", "settings", "submit_on", "work_for"},
+    headway.App: {
+        "as_child",
+        "client",
+        "job",
+        "pipeline",
+        "settings",
+        "record_step_on",
+        "submit_on",
+        "work_for",
+    },
     headway.Client: set(),
-    headway.JobFunction: {"options", "request", "submit_on"},
+    headway.JobFunction: {"options", "request", "record_step_on", "submit_on"},
     headway.JobHandle: set(),
     headway.Pipeline: {"add", "add_command"},
 }

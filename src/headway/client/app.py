@@ -36,6 +36,7 @@ from headway.domain.values import json_types
 from headway.protocol import direct, jobs
 from headway.protocol.jobs import Batch
 from headway.protocol.operation import JobRef, Operation
+from headway.protocol.work_values import StepAnswer, StepReport
 from headway.settings import Settings
 
 Params = ParamSpec("Params")
@@ -254,6 +255,12 @@ class App:
         from headway import local_wiring
 
         return local_wiring.submit_on(self, connection, self.as_child(request))
+
+    def record_step_on(self, connection: Any, report: StepReport) -> StepAnswer:
+        """Record a step in the transaction of a connection the caller owns, and commit it."""
+        from headway import local_wiring
+
+        return local_wiring.record_step_on(self, connection, report)
 
     def submit_many(self, requests: Sequence[BatchJobRequest]) -> list[JobHandle[Any]]:
         """Submit many jobs, all or nothing: `app.submit_many([story.request(…), …])`."""

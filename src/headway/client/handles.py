@@ -1,14 +1,16 @@
 """A submitted job in the caller's hands."""
 
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from headway.client.client import Client
 from headway.domain import errors, states
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Job, JobResult
 from headway.domain.states import JobStatus
+from headway.domain.steps import Step
+from headway.domain.values import json_types
 from headway.protocol import jobs
-from headway.protocol.jobs import CancelBody
+from headway.protocol.jobs import CancelBody, SignalAnswer, SignalBody
 
 Result = TypeVar("Result")
 
@@ -72,6 +74,27 @@ class JobHandle(Generic[Result]):
         return await self._client.send_async(
             jobs.cancel_job, id=self.job_id, body=CancelBody(reason=reason, force=force)
         )
+
+    def signal(self, name: str, /, **payload: Any) -> SignalAnswer:
+        """Send a signal: `handle.signal("approved", by="ann")`; what is given is its payload.
+
+        It is kept until the handler waits for it. A job that has ended refuses it.
+        """
+        body = SignalBody(payload=json_types.plain(payload))
+        return self._client.send(jobs.signal_job, id=self.job_id, name=name, body=body)
+
+    async def signal_async(self, name: str, /, **payload: Any) -> SignalAnswer:
+        """Like `signal`, without blocking the event loop."""
+        body = SignalBody(payload=json_types.plain(payload))
+        return await self._client.send_async(jobs.signal_job, id=self.job_id, name=name, body=body)
+
+    def steps(self) -> list[Step]:
+        """The journal: what the handler has done so far, and what it waits for."""
+        return self._client.send(jobs.list_steps, id=self.job_id).items
+
+    async def steps_async(self) -> list[Step]:
+        """Like `steps`, without blocking the event loop."""
+        return (await self._client.send_async(jobs.list_steps, id=self.job_id)).items
 
     def _unpack(self, outcome: JobResult) -> Result:
         if outcome.status not in states.SUCCESS:

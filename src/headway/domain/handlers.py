@@ -110,6 +110,16 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
             raise _invalid(self.job_type, error, within=name) from None
 
 
+def returned_by(function: Function) -> Any:
+    """The type that a function declares to return; Any if no result could be restored to it."""
+    try:
+        returns = _hints(function, "").get("return", Any)
+        json_types.refuse_unusable(returns)
+    except TypeError:
+        return Any
+    return returns
+
+
 class CommandParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a `command` job is given; an empty `argv` is accepted and fails when it runs."""
 

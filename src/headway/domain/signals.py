@@ -1,4 +1,6 @@
-"""What a handler raises to end its job in a certain way."""
+"""How a handler is left: what it raises itself, and what is raised in it."""
+
+from headway.domain.steps import Wait
 
 
 class Skip(Exception):
@@ -11,3 +13,19 @@ class Fail(Exception):
     def __init__(self, reason: str, *, retry: bool = True) -> None:
         super().__init__(reason)
         self.retry = retry
+
+
+class Suspended(BaseException):
+    """The run gives its slot back, because its job waits for something.
+
+    No `Exception`, so that a handler does not catch it by the way. What has to be done at the end
+    of a stretch of work belongs in `finally`; the lease holds until the handler is left.
+    """
+
+    def __init__(self, wait: Wait) -> None:
+        super().__init__(f"{wait.kind} {wait.name!r}")
+        self.wait = wait
+
+
+class LeaseLost(BaseException):
+    """The run's lease is over: nothing that it does from here on would be stored."""

@@ -21,7 +21,7 @@ from headway.protocol.work_values import Started
 MOST_A_SECOND = 20
 LONGEST = 200
 FAILURES = ("failed", "timed out")
-WORDS = ("started", "succeeded", "skipped", "cancelled", *FAILURES)
+WORDS = ("started", "succeeded", "skipped", "suspended", "cancelled", *FAILURES)
 
 log = logging.getLogger("headway.jobs")
 
@@ -115,13 +115,18 @@ class JobLines:
         self._written.clear()
 
 
+_QUIET = {
+    RunStatus.COMPLETED: "succeeded",
+    RunStatus.SKIPPED: "skipped",
+    RunStatus.SUSPENDED: "suspended",
+}
+
+
 def _word(outcome: Outcome, cancelled: bool) -> str:
     if cancelled:
         return "cancelled"
-    if outcome.status is RunStatus.COMPLETED:
-        return "succeeded"
-    if outcome.status is RunStatus.SKIPPED:
-        return "skipped"
+    if outcome.status in _QUIET:
+        return _QUIET[outcome.status]
     return "timed out" if outcome.timed_out else "failed"
 
 

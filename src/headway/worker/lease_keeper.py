@@ -104,6 +104,11 @@ class LeaseKeeper:
             if held is not None and held.fenced:
                 self._given_up.append(lease_id)
 
+    def holds(self, lease_id: str) -> bool:
+        """Whether this lease is held and was not lost."""
+        held = self._held.get(lease_id)
+        return held is not None and not held.fenced
+
     def held(self) -> list[Held]:
         """Every lease that is held."""
         with self._lock:

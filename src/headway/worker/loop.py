@@ -23,6 +23,7 @@ from headway.worker.executors.interface import Executor
 from headway.worker.job_lines import JobLines
 from headway.worker.lease_keeper import Held, LeaseKeeper, margin
 from headway.worker.log_shipper import LogShipper
+from headway.worker.programs.recorder import StepRecorder
 from headway.worker.reporter import Reporter
 from headway.worker.slots import Slots
 from headway.worker.transport import Transport
@@ -66,6 +67,7 @@ class Worker:
         self._is_work_plenty = False
         self._keeper = LeaseKeeper(transport)
         self._reporter = Reporter(transport, self._flush, self._forget, self._chance)
+        self._recorder = StepRecorder(transport, self._keeper.holds)
         self._claiming = Claiming(transport, self._reporter, self._keeper, shipper)
         self._two_step = TwoStep(transport, prepares or {}, self._stopping, self._chance)
         self._thread = threading.Thread(target=self._loop, name="headway-claims", daemon=True)
@@ -99,6 +101,7 @@ class Worker:
         is_idle = self._wait_idle(give_up)
         if not is_idle:
             self._abandon()
+        self._recorder.close()
         self._reporter.close(5.0 if is_idle else 1.0)
         self._keeper.close()
         if self._shipper is not None:
@@ -200,8 +203,9 @@ class Worker:
             timeout_s=job.timeout_s,
             data=self._data,
             deadline=asked + ttl_s - margin(ttl_s),
+            steps=job.steps,
         )
-        ctx = JobContext(work, self.bound)
+        ctx = JobContext(work, self.bound, self._recorder)
         held = self._keeper.hold(lease_id, ttl_s, asked, ctx)
         if self._shipper is not None:
             self._shipper.wake()

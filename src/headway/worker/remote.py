@@ -12,6 +12,7 @@ import msgspec
 
 from headway.client.over_http import problem, server_url, unreachable
 from headway.domain import errors
+from headway.domain.steps import Step
 from headway.protocol import work
 from headway.protocol.operation import Nothing, Operation
 from headway.protocol.work_shapes import (
@@ -25,9 +26,19 @@ from headway.protocol.work_shapes import (
     LogPieces,
     ReleaseItem,
     Releases,
+    StepItems,
+    SuspendBody,
     WorkerBody,
 )
-from headway.protocol.work_values import BeatAnswer, Denied, Granted, Report, ReportAnswer
+from headway.protocol.work_values import (
+    BeatAnswer,
+    Denied,
+    Granted,
+    Report,
+    ReportAnswer,
+    StepAnswer,
+    StepReport,
+)
 from headway.worker.transport import Registration, Taken
 
 POLL_S = 20.0
@@ -143,6 +154,20 @@ class RemoteTransport:
         body = Releases(worker_id=self._me.worker_id, items=items)
         return [item.report_answer() for item in self._send(work.releases, body).items]
 
+    def journal(self, lease_id: str) -> Sequence[Step]:
+        """The journal of the job of a lease."""
+        return self._send(work.list_steps_of_lease, None, id=lease_id).items
+
+    def record_steps(self, done: Sequence[StepReport]) -> list[StepAnswer]:
+        """Record steps in the journals of their jobs."""
+        body = StepItems(worker_id=self._me.worker_id, items=list(done))
+        return [item.step_answer() for item in self._send(work.add_steps, body).items]
+
+    def take_signal(self, lease_id: str, name: str, index: int) -> Step | None:
+        """Take a signal that has come, if there is one."""
+        body = SuspendBody(worker_id=self._me.worker_id, signal=name, index=index, ask=True)
+        return self._send(work.suspend, body, id=lease_id).step
+
     def send_logs(self, pieces: list[LogItem]) -> list[ItemAnswer]:
         """Send pieces of what runs print."""
         body = LogPieces(worker_id=self._me.worker_id, items=pieces)
@@ -162,14 +187,16 @@ class RemoteTransport:
         except httpx.TransportError as error:
             log.info("could not sign off: %s", error)
 
-    def _send(self, operation: Operation[Body, Nothing, Answer], body: Body, **path: str) -> Answer:
+    def _send(
+        self, operation: Operation[Body, Nothing, Answer], body: Body | None, **path: str
+    ) -> Answer:
         answer = self._ask(operation, body, path)
         return msgspec.json.decode(answer.content, type=operation.answer)
 
     def _ask(
         self,
         operation: Operation[Body, Nothing, Any],
-        body: Body,
+        body: Body | None,
         path: Mapping[str, str],
         timeout: float = ANSWER_WITHIN_S,
     ) -> httpx.Response:
@@ -177,7 +204,7 @@ class RemoteTransport:
             answer = self._client.request(
                 operation.method,
                 operation.target(path),
-                content=msgspec.json.encode(body),
+                content=None if body is None else msgspec.json.encode(body),
                 timeout=timeout,
             )
         except httpx.TransportError as error:

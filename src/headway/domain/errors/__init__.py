@@ -23,6 +23,7 @@ HeadwayError
 ├── HandlerFailed      a direct request's handler raised        500, exit 1
 ├── JobFailed          the awaited job did not succeed          (SDK only)
 ├── InvalidResult      its result is not as declared            (SDK only)
+├── SignalTimeout      the awaited signal did not come in time  (in a handler)
 └── Unavailable        the scheduler cannot answer now          503, exit 1
     ├── ConnectionLost  DatabaseMoved  DatabaseDamaged  OrphanedLog
     ├── NetworkFileSystem  OpenedBeforeFork  OutdatedSchema  TokensUnreadable
@@ -94,6 +95,7 @@ from headway.domain.errors.refused import (
     NotFinished,
     NotFound,
     OutputElsewhere,
+    SignalTimeout,
     Stopping,
     TokenRefused,
     TokensUnreadable,
@@ -155,6 +157,7 @@ __all__ = [
     "OutsideWorkspace",
     "RewindRefused",
     "RunNotFailed",
+    "SignalTimeout",
     "SlotReserved",
     "StaleVersion",
     "StepDiffers",

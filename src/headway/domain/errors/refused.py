@@ -185,6 +185,15 @@ class JobFailed(HeadwayError):
         self.error = error
 
 
+class SignalTimeout(HeadwayError):
+    """The signal that a handler waited for did not come in time."""
+
+    code = "signal_timeout"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"signal {name!r} did not come in time")
+
+
 class InvalidResult(HeadwayError):
     """The job succeeded, but its result is not of the type that its handler declares."""
 

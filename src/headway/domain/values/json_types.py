@@ -4,6 +4,7 @@ msgspec knows what JSON and the standard library have, dataclasses, TypedDicts a
 Pydantic models are known by their methods, so that nothing here needs pydantic.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, Never, NoReturn
@@ -22,6 +23,20 @@ def plain(value: Any) -> Any:
 def encode(value: Any) -> bytes:
     """The value written as JSON; a TypeError names what JSON cannot say."""
     return _ENCODER.encode(value)
+
+
+def stored(what: str, value: Any, limit: int) -> Any:
+    """The value as JSON has it; a ValueError says what it cannot say, or that it is too large."""
+    try:
+        encoded = encode(value)
+        if b"null" in encoded:  # which is what NaN and infinity would become
+            json.dumps(plain(value), allow_nan=False)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        kind = type(value).__name__
+        raise ValueError(f"{what} (of type {kind}) cannot be written as JSON: {error}") from None
+    if len(encoded) > limit:
+        raise ValueError(f"{what} has {len(encoded)} bytes as JSON, the limit is {limit}")
+    return msgspec.json.decode(encoded)
 
 
 def restore(value: Any, kind: Any) -> Any:

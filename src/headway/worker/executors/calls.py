@@ -1,14 +1,11 @@
 """Calling a handler, and turning whatever happens into an outcome."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from headway.domain.handlers import Handler
 from headway.domain.runs import Outcome, RunStatus
-from headway.domain.signals import Fail, Skip
+from headway.domain.signals import Fail, Skip, Suspended
 from headway.domain.values import json_types
 from headway.worker.context import JobContext
 from headway.worker.executors import tracebacks
@@ -16,15 +13,20 @@ from headway.worker.executors import tracebacks
 RESULT_LIMIT = 1024 * 1024
 FORCED_EXIT_CODE = 143
 
+SWALLOWED = (
+    "the handler swallowed headway.Suspended, by which a wait gives the slot back: let it pass,"
+    " and catch Exception, not BaseException, around ctx.sleep, wait_for, call, map and gather"
+)
+
 _NOTHING = Outcome(status=RunStatus.COMPLETED)
 
 
 def call(handler: Handler, ctx: JobContext, result_limit: int) -> Outcome:
     """Call a plain handler; no exception of its own gets out, not even SystemExit."""
     try:
-        return completed(prepare(handler, ctx)(), result_limit)
+        return returned(ctx, prepare(handler, ctx)(), result_limit)
     except BaseException as error:
-        return outcome_of(error)
+        return raised(ctx, error)
 
 
 def call_async(handler: Handler, ctx: JobContext, result_limit: int) -> Outcome:
@@ -33,17 +35,41 @@ def call_async(handler: Handler, ctx: JobContext, result_limit: int) -> Outcome:
     import asyncio
 
     try:
-        return completed(asyncio.run(prepare(handler, ctx)()), result_limit)
+        return returned(ctx, asyncio.run(prepare(handler, ctx)()), result_limit)
     except BaseException as error:
-        return outcome_of(error)
+        return raised(ctx, error)
 
 
 def prepare(handler: Handler, ctx: JobContext) -> Callable[[], Any]:
     """The handler with its checked arguments, ready to be called."""
     arguments = handler.check(ctx.params)
     if handler.wants_ctx:
-        return lambda: handler.function(ctx, **arguments)
+        seen = ctx.awaited() if handler.is_async else ctx
+        return lambda: handler.function(seen, **arguments)
     return lambda: handler.function(**arguments)
+
+
+def returned(ctx: JobContext, result: Any, limit: int) -> Outcome:
+    """The outcome of a handler that returned; one that was suspended must not."""
+    if ctx.suspended_for is not None:
+        return failed(SWALLOWED)
+    return completed(result, limit)
+
+
+def raised(ctx: JobContext, error: BaseException) -> Outcome:
+    """The outcome of a handler that raised: suspended, if that and nothing else came out."""
+    if ctx.suspended_for is None:
+        return outcome_of(error)
+    if _is_nothing_but_suspended(error):
+        return Outcome(status=RunStatus.SUSPENDED, wait=ctx.suspended_for)
+    return failed(f"{SWALLOWED}\n\n{tracebacks.describe(error)}")
+
+
+def _is_nothing_but_suspended(error: BaseException) -> bool:
+    """Tasks of an async handler that are suspended together come out as a group."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(_is_nothing_but_suspended, error.exceptions))
+    return isinstance(error, Suspended)
 
 
 def completed(result: Any, limit: int) -> Outcome:
@@ -51,15 +77,10 @@ def completed(result: Any, limit: int) -> Outcome:
     if result is None:
         return _NOTHING
     try:
-        encoded = json_types.encode(result)
-        if b"null" in encoded:  # which is what NaN and infinity would become
-            json.dumps(json_types.plain(result), allow_nan=False)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        kind = type(result).__name__
-        return failed(f"the result (of type {kind}) cannot be written as JSON: {error}")
-    if len(encoded) > limit:
-        return failed(f"the result has {len(encoded)} bytes as JSON, the limit is {limit}")
-    return Outcome(status=RunStatus.COMPLETED, result=msgspec.json.decode(encoded))
+        stored = json_types.stored("the result", result, limit)
+    except ValueError as error:
+        return failed(str(error))
+    return Outcome(status=RunStatus.COMPLETED, result=stored)
 
 
 def outcome_of(error: BaseException) -> Outcome:

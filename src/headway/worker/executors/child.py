@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from headway.client import parents
 from headway.domain.handlers import Handler
@@ -17,6 +17,10 @@ from headway.domain.runs import Outcome
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls, messages
+from headway.worker.programs.relayed import Answered, RelayedJournal
+
+if TYPE_CHECKING:
+    from headway.client.app import App
 
 SCRIPT = "__headway_main__"
 
@@ -26,8 +30,8 @@ class _ChildContext(JobContext):
 
     __slots__ = ("_outbox",)
 
-    def __init__(self, work: Work, outbox: "_Outbox") -> None:
-        super().__init__(work)
+    def __init__(self, work: Work, outbox: "_Outbox", journal: RelayedJournal) -> None:
+        super().__init__(work, None, journal)
         self._outbox = outbox
 
     def progress(self, fraction: float, message: str | None = None) -> None:
@@ -57,20 +61,24 @@ def main() -> None:
     inbox, pipe = int(sys.argv[1]), int(sys.argv[2])
     for inherited in (inbox, pipe):
         os.set_inheritable(inherited, False)
-    request = messages.decode_request(_read_line(inbox))
+    lines = os.fdopen(inbox, "rb")
+    if not (first := lines.readline()).endswith(b"\n"):
+        sys.exit("the worker is gone")
+    request = messages.decode_request(first)
     sys.path[:] = request.path
     sys.argv = [request.file or request.module]
     _print_by_lines()
     outbox = _Outbox(pipe)
-    ctx = _ChildContext(request.work, outbox)
-    threading.Thread(target=_await_cancel, args=(inbox, ctx), daemon=True).start()
+    journal = RelayedJournal(outbox.send)
+    ctx = _ChildContext(request.work, outbox, journal)
+    threading.Thread(target=_listen, args=(lines, ctx, journal), daemon=True).start()
     outbox.send(messages.Finished(_run(request, ctx)))
 
 
 def _run(request: messages.Request, ctx: JobContext) -> Outcome:
     parents.enter(request.work.parent_id)
     try:
-        handler = _load(request)
+        handler, ctx.app = _load(request)
         logging.basicConfig(format=run_logs.LOG_FORMAT)
     except BaseException as error:
         return calls.outcome_of(error)
@@ -79,16 +87,17 @@ def _run(request: messages.Request, ctx: JobContext) -> Outcome:
     return calls.call(handler, ctx, request.result_limit)
 
 
-def _load(request: messages.Request) -> Handler:
+def _load(request: messages.Request) -> "tuple[Handler, App | None]":
     found: Any = _load_file(request.file) if request.file else _load_module(request.module)
     for name in request.qualname.split("."):
         found = getattr(found, name)
-    if request.settings is not None and (app := getattr(found, "app", None)) is not None:
+    app: App | None = getattr(found, "app", None)
+    if request.settings is not None and app is not None:
         app.work_for(request.settings)
     # What stands at the name may be what a decorator made of the function.
     found = getattr(found, "handler", found)
     function = found.function if isinstance(found, Handler) else found
-    return Handler.of(function, request.work.job_type)
+    return Handler.of(function, request.work.job_type), app
 
 
 def _load_module(name: str) -> ModuleType:
@@ -107,19 +116,13 @@ def _load_file(path: str) -> ModuleType:
     return module
 
 
-def _read_line(pipe: int) -> bytes:
-    chunks: list[bytes] = []
-    while not chunks or not chunks[-1].endswith(b"\n"):
-        chunk = os.read(pipe, 65536)
-        if not chunk:
-            sys.exit("the worker is gone")
-        chunks.append(chunk)
-    return b"".join(chunks)
-
-
-def _await_cancel(pipe: int, ctx: JobContext) -> None:
-    while os.read(pipe, 1):
-        pass
+def _listen(lines: BinaryIO, ctx: JobContext, journal: RelayedJournal) -> None:
+    for line in lines:
+        order = messages.decode_order(line)
+        if isinstance(order, Answered):
+            journal.hear(order)
+        else:
+            ctx.cancel()
     ctx.cancel()
 
 

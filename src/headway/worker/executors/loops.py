@@ -111,11 +111,11 @@ class AsyncRun:
         parents.enter(self._parent_id)
         try:
             result = await calls.prepare(self._handler, self._ctx)()
-            return calls.completed(result, self._loop.result_limit)
+            return calls.returned(self._ctx, result, self._loop.result_limit)
         except BaseException as error:
             if self._is_stopped and isinstance(error, asyncio.CancelledError):
                 return calls.stopped()
-            return calls.outcome_of(error)
+            return calls.raised(self._ctx, error)
         finally:
             run_logs.leave(logs)
 

@@ -25,6 +25,7 @@ from headway.worker.executors.children import (
     run_marks,
 )
 from headway.worker.executors.interface import Done, Executor, Running
+from headway.worker.programs import relayed
 
 CHILD = "headway.worker.executors.child"
 EXIT_GRACE_S = 5.0
@@ -80,6 +81,7 @@ class _Conversation:
         self._to_child = -1
         self._is_asked = False
         self._is_cancelled = False
+        self._is_cancel_told = False
         self._outcome: Outcome | None = None
         self._thread: threading.Thread | None = None
 
@@ -114,7 +116,7 @@ class _Conversation:
         if self._thread is not None:
             # A process that left its group may hold the pipe open: do not wait for ever.
             self._thread.join(EXIT_GRACE_S)
-        self._cancel()
+        self._hang_up()
         if self._outcome is not None:
             return self._outcome
         return calls.failed(
@@ -124,7 +126,7 @@ class _Conversation:
 
     def _talk(self, request: messages.Request, from_child: int) -> None:
         with os.fdopen(from_child, "rb") as reports:
-            self._ask(messages.encode(request))
+            self._ask(request)
             for line in reports:
                 try:
                     self._hear(messages.decode_report(line))
@@ -132,28 +134,52 @@ class _Conversation:
                     # A child that is killed may leave half a line.
                     continue
 
-    def _ask(self, line: bytes) -> None:
-        with contextlib.suppress(BrokenPipeError):
-            messages.write_all(self._to_child, line)
-        with self._lock:
-            self._is_asked = True
-            self._close_if_over()
+    def _ask(self, request: messages.Request) -> None:
+        self._send(request)
+        self._is_asked = True
+        self._tell_cancel()
 
     def _hear(self, report: messages.Report) -> None:
-        if isinstance(report, messages.Finished):
-            self._outcome = report.outcome
-        else:
-            self._ctx.progress(report.fraction, report.message)
+        match report:
+            case messages.Finished(outcome):
+                self._outcome = outcome
+            case messages.Advanced(fraction, message):
+                self._ctx.progress(fraction, message)
+            case _:
+                relayed.answer(self._ctx.journal, report, self._send)
 
     def _cancel(self) -> None:
-        with self._lock:
-            self._is_cancelled = True
-            self._close_if_over()
+        self._is_cancelled = True
+        self._tell_cancel()
 
-    def _close_if_over(self) -> None:
-        if self._is_asked and self._is_cancelled and self._to_child >= 0:
-            os.close(self._to_child)
-            self._to_child = -1
+    def _tell_cancel(self) -> None:
+        """Never waits for a child that reads slowly: who is writing to it tells it afterwards."""
+        while (
+            self._is_asked
+            and self._is_cancelled
+            and not self._is_cancel_told
+            and self._lock.acquire(blocking=False)
+        ):
+            self._is_cancel_told = True
+            self._write(messages.Cancel())
+            self._lock.release()
+
+    def _send(self, message: messages.Request | messages.Order) -> None:
+        with self._lock:
+            self._write(message)
+        self._tell_cancel()
+
+    def _write(self, message: messages.Request | messages.Order) -> None:
+        """A child that is gone hears nothing."""
+        if self._to_child >= 0:
+            with contextlib.suppress(BrokenPipeError):
+                messages.write_all(self._to_child, messages.encode(message))
+
+    def _hang_up(self) -> None:
+        with self._lock:
+            if self._to_child >= 0:
+                os.close(self._to_child)
+                self._to_child = -1
 
 
 def _start_python(

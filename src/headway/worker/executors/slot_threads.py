@@ -4,9 +4,11 @@ Waking a thread for every run would cost more than a short run itself. One threa
 for as long as the line moves; when it has not moved for a moment, four times as many serve it.
 """
 
+import contextlib
 import itertools
 import threading
 from collections import deque
+from collections.abc import Iterator
 from typing import Protocol
 
 from headway.worker.executors.timers import Timers
@@ -54,11 +56,21 @@ class SlotThreads:
                 self._watch()
 
     def write_off(self) -> None:
-        """A thread is stuck in a run whose time is up: another may serve in its place."""
+        """A thread is held up in a run: another may serve in its place."""
         with self._lock:
             self._active -= 1
             if self._line:
                 self._wake(1)
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[None]:
+        """A run waits for an answer in this block: another thread may serve the line meanwhile."""
+        self.write_off()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._active += 1
 
     def close(self) -> None:
         """Let idle threads end; what still runs is not waited for."""

@@ -19,6 +19,7 @@ from headway.worker.executors.slot_threads import SlotThreads
 from headway.worker.executors.timers import Timers
 
 if TYPE_CHECKING:
+    from headway.client.app import App
     from headway.worker.executors.loops import EventLoop
 
 log = logging.getLogger("headway.worker")
@@ -35,11 +36,13 @@ class ThreadExecutor(Executor):
         timers: Timers | None = None,
         result_limit: int = calls.RESULT_LIMIT,
         live: LiveThreads | None = None,
+        app: "App | None" = None,
     ) -> None:
         self.timers = timers or Timers()
         self.live = live or LiveThreads()
         self.result_limit = result_limit
         self._handlers = handlers
+        self._app = app
         self.threads = SlotThreads(slots, self.timers)
         self._event_loop: EventLoop | None = None
         self._starting = threading.Lock()
@@ -47,6 +50,7 @@ class ThreadExecutor(Executor):
     def start(self, work: Work, ctx: JobContext, done: Done) -> Running:
         """Hand the run to a slot thread, or to the event loop."""
         handler = self._handlers.get(work.job_type)
+        ctx.app = self._app
         self.live.begin(work.run_id, work.number)
         if handler is not None and handler.is_async:
             return self._loop().start(handler, work, ctx, done)

@@ -11,7 +11,8 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
 
 from headway import collector, log_lines, wiring
 from headway.domain.runs import Outcome
@@ -21,10 +22,12 @@ from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors import calls
 from headway.worker.executors.interface import Running
+from headway.worker.executors.slot_threads import SlotThreads
 from headway.worker.executors.threads import ThreadExecutor
 from headway.worker.executors.timers import Timers
 from headway.worker.pool import messages
 from headway.worker.pool.channel import Channel
+from headway.worker.programs.relayed import Answered, RelayedJournal
 
 if TYPE_CHECKING:
     from headway.client.app import App
@@ -90,11 +93,13 @@ class _HandlerProcess:
             timers=self._timers,
             result_limit=setup.result_limit,
             live=self._live,
+            app=app,
         )
         self._runs: dict[str, tuple[JobContext, Running]] = {}
         self._flushing = False
         self._told_to_leave = threading.Event()
         self._news = _FreshProgress(self._timers, self._tell)
+        self._journal = RelayedJournal(self._tell)
 
     def serve(self, batches: Iterator[list[bytes]]) -> None:
         """Carry out orders until `Leave` comes."""
@@ -117,6 +122,8 @@ class _HandlerProcess:
                 self._told_to_leave.set()
             case messages.Start():
                 self._start(order)
+            case Answered():
+                self._journal.hear(order)
             case messages.Cancel(run_id) if run_id in self._runs:
                 self._runs[run_id][0].cancel()
             case messages.Stop(run_id) if run_id in self._runs:
@@ -126,7 +133,7 @@ class _HandlerProcess:
 
     def _start(self, order: messages.Start) -> None:
         work = order.work(self._data)
-        ctx = _TellingContext(work, self._bound, self._news)
+        ctx = _TellingContext(work, self._bound, self._journal, self._news, self._executor.threads)
 
         def done(outcome: Outcome) -> None:
             self._runs.pop(work.run_id, None)
@@ -221,17 +228,30 @@ class _FreshProgress:
 
 
 class _TellingContext(JobContext):
-    """A context whose progress is told to the server."""
+    """A context whose progress and steps are told to the server."""
 
-    __slots__ = ("_news",)
+    __slots__ = ("_news", "_threads")
 
-    def __init__(self, work: Work, bound: OutputBound, news: _FreshProgress) -> None:
-        super().__init__(work, bound)
+    def __init__(
+        self,
+        work: Work,
+        bound: OutputBound,
+        journal: RelayedJournal,
+        news: _FreshProgress,
+        threads: SlotThreads,
+    ) -> None:
+        super().__init__(work, bound, journal)
         self._news = news
+        self._threads = threads
 
     def progress(self, fraction: float, message: str | None = None) -> None:
         super().progress(fraction, message)
         self._news.note(self)
+
+    def _wait(self, answer: "Future[Any]") -> Any:
+        """The answer comes by the socket, and its reader may stand in line for this very thread."""
+        with self._threads.lent():
+            return answer.result()
 
 
 if __name__ == "__main__":

@@ -6,9 +6,11 @@ from typing import Any
 import msgspec
 
 from headway.domain.runs import Outcome
+from headway.domain.steps import Step
 from headway.settings import Settings
 from headway.worker.context import Work
 from headway.worker.executors.messages import to_path
+from headway.worker.programs.relayed import Answered, Question
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +34,7 @@ class Start(msgspec.Struct, frozen=True, tag="start", array_like=True):
     params: dict[str, Any]
     attempt: int
     timeout_s: float | None
+    steps: tuple[Step, ...] | None
 
     @classmethod
     def of(cls, work: Work) -> "Start":
@@ -44,6 +47,7 @@ class Start(msgspec.Struct, frozen=True, tag="start", array_like=True):
             work.params,
             work.attempt,
             work.timeout_s,
+            work.steps,
         )
 
     def work(self, data: Path) -> Work:
@@ -57,6 +61,7 @@ class Start(msgspec.Struct, frozen=True, tag="start", array_like=True):
             attempt=self.attempt,
             timeout_s=self.timeout_s,
             data=data,
+            steps=self.steps,
         )
 
 
@@ -121,10 +126,10 @@ class Left(msgspec.Struct, frozen=True, tag="left", array_like=True):
     run_id: str
 
 
-Order = Start | Cancel | Stop | Prepare | Leave
+Order = Start | Cancel | Stop | Prepare | Leave | Answered
 """What the server says."""
 
-News = Ready | Refused | Prepared | Advanced | Done | Left
+News = Ready | Refused | Prepared | Advanced | Done | Left | Question
 """What a handler process says."""
 
 _orders: msgspec.json.Decoder[Order] = msgspec.json.Decoder(Order)

@@ -24,6 +24,7 @@ from headway.worker.lease_keeper import LONGEST_MARGIN_S
 from headway.worker.pool import messages
 from headway.worker.pool.process import End, HandlerProcess
 from headway.worker.pool.runs import GRACE_S, PooledRun
+from headway.worker.programs import relayed
 
 log = logging.getLogger("headway.worker")
 
@@ -147,6 +148,18 @@ class HandlerPool(Executor):
                     run.settle(outcome)
             case messages.Left(run_id):
                 self._left(process, run_id)
+            case relayed.RecordStep() | relayed.TakeSignal() | relayed.ReadJournal():
+                self._answer(process, news)
+
+    def _answer(self, process: HandlerProcess, question: relayed.Question) -> None:
+        """The handler of a run asks for its journal; the answer is for this process alone."""
+        run, channel = process.runs.get(relayed.run_of(question)), process.channel
+        if channel is not None:
+            relayed.answer(
+                run.ctx.journal if run is not None else None,
+                question,
+                lambda answered: channel.send(messages.encode(answered)),
+            )
 
     def died(self, process: HandlerProcess, end: End) -> None:
         """Its runs have failed; their threads are gone with it."""
