@@ -2,6 +2,7 @@
 
 from headway.domain import errors, states
 from headway.domain.jobs import JobResult
+from headway.domain.runs import RunStatus
 from headway.domain.values import moments
 from headway.storage import chains, jobs, runs
 from headway.storage.engine.transaction import Transaction
@@ -17,7 +18,8 @@ def result(tx: Transaction, reference: str | int) -> JobResult:
         retry = (last.job_id, last.status.lower()) if last is not asked else None
         status = last.status if retry is None else asked.status.lower()
         raise errors.NotFinished(asked.job_id, status, retry)
-    found = runs.views(tx, runs.ids_of_jobs(tx, links), largest=0)
+    every = runs.views(tx, runs.ids_of_jobs(tx, links), largest=0)
+    found = [run for run in every if run.status is not RunStatus.SUSPENDED]
     own = [run for run in found if run.job_id == last.job_id and run.generation == last.generation]
     final = runs.view(tx, own[-1].run_id) if own else None
     return JobResult(
