@@ -28,6 +28,7 @@ JobRef = int | str
 
 MOST_ON_A_PAGE = 200
 OF_A_JOB = "/api/jobs/{id}"
+ID = "id"
 REFERENCE = re.compile(r"\s*[0-9A-Fa-f-]+\s*")
 
 
@@ -117,7 +118,7 @@ class Operation(Generic[Body, Query, Answer]):
         """One request for it; what names nothing is refused here."""
         if path.keys() != set(self.parameters):
             raise TypeError(f"{self.method} {self.path} takes {', '.join(self.parameters)}")
-        values = {name: self._value(path[name]) for name in self.parameters}
+        values = {name: self._value(name, path[name]) for name in self.parameters}
         return Request(operation=self, path=values, body=self._declared(body), query=query)
 
     def _declared(self, body: Body | None) -> Body | None:
@@ -128,12 +129,12 @@ class Operation(Generic[Body, Query, Answer]):
         declared: Body = kind(**{name: getattr(body, name) for name in kind.__struct_fields__})
         return declared
 
-    def _value(self, given: JobRef) -> str:
+    def _value(self, name: str, given: JobRef) -> str:
         """A value of the path as text; what is no job may be another path in its place."""
         text = str(given)
         if not text:
             raise errors.InvalidRequest("", "a name, number or id is empty; say which one is meant")
-        if self.path.startswith(OF_A_JOB) and not REFERENCE.fullmatch(text):
+        if name == ID and self.path.startswith(OF_A_JOB) and not REFERENCE.fullmatch(text):
             raise errors.NotFound("job", repr(given))
         return text
 

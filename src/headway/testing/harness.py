@@ -16,7 +16,7 @@ from headway.operations.local import LocalTransport
 from headway.protocol.work_values import Report, Started
 from headway.scheduler.claim import dispatch
 from headway.scheduler.claim.dispatch import ClaimRequest
-from headway.scheduler.finish import finish
+from headway.scheduler.programs import reports
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.scheduler.upkeep import timekeeper
 from headway.storage.engine.store import Store
@@ -25,6 +25,8 @@ from headway.testing.clock import MovableClock
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
 from headway.worker.executors.threads import ThreadExecutor
+from headway.worker.local import LocalKeeper
+from headway.worker.programs.recorder import StepRecorder
 from headway.workspace import Workspace
 
 WORKER = "test"
@@ -52,9 +54,9 @@ class Harness:
             handlers=app.handlers,
             defaults=app.defaults,
         )
-        self._executor = ThreadExecutor(app.handlers, 1)
+        self._executor = ThreadExecutor(app.handlers, 1, app=app)
+        self._journal = StepRecorder(LocalKeeper(self.scheduler, WORKER), now=self.clock.now)
         self._started_at = self.clock.now()
-        self._abilities = Abilities(job_types=served_types(app.handlers, commands=False))
         self._before = app._client
         app.client = Client(LocalTransport(self.scheduler))
 
@@ -76,6 +78,7 @@ class Harness:
     def close(self) -> None:
         """Give the app its own client back and remove the store."""
         self._executor.close()
+        self._journal.close()
         self.store.close()
         self.app._client = self._before
         self._folder.cleanup()
@@ -92,7 +95,8 @@ class Harness:
         self.close()
 
     def _run_next(self) -> bool:
-        request = ClaimRequest(worker_id=WORKER, abilities=self._abilities)
+        abilities = Abilities(job_types=served_types(self.app.handlers, commands=False))
+        request = ClaimRequest(worker_id=WORKER, abilities=abilities)
         started = self.store.write(lambda tx: dispatch.claim(self.scheduler, tx, request))
         for job in started:
             self._report(job, self._execute(job))
@@ -100,8 +104,9 @@ class Harness:
 
     def _report(self, job: Started, outcome: Outcome) -> None:
         assert job.lease is not None
-        report = Report(lease_id=job.lease.lease_id, outcome=outcome)
-        self.store.write(lambda tx: finish.finish(self.scheduler, tx, WORKER, [report]))
+        reported = [Report(lease_id=job.lease.lease_id, outcome=outcome)]
+        ready = reports.prepared(self.scheduler, reported)
+        self.store.write(lambda tx: reports.record(self.scheduler, tx, WORKER, ready))
 
     def _execute(self, job: Started) -> Outcome:
         assert job.lease is not None
@@ -114,6 +119,7 @@ class Harness:
             attempt=job.attempt,
             timeout_s=job.timeout_s,
             data=self.scheduler.data,
+            steps=job.steps,
         )
         ended = threading.Event()
         outcomes: list[Outcome] = []
@@ -122,6 +128,6 @@ class Harness:
             outcomes.append(outcome)
             ended.set()
 
-        self._executor.start(work, JobContext(work), done)
+        self._executor.start(work, JobContext(work, None, self._journal), done)
         ended.wait()
         return outcomes[0]

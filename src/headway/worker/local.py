@@ -28,7 +28,33 @@ from headway.storage.engine.transaction import READY, SAFETY_POLL_S, Transaction
 from headway.worker.transport import Registration, Taken
 
 
-class LocalTransport:
+class LocalKeeper:
+    """The journals of a worker's jobs, straight from the scheduler in this process."""
+
+    def __init__(self, scheduler: Scheduler, worker_id: str) -> None:
+        self._scheduler = scheduler
+        self._store = scheduler.store
+        self._worker_id = worker_id
+
+    def journal(self, lease_id: str) -> Sequence[Step]:
+        """The journal of the job of a lease, if it was too large for the claim."""
+        me = self._worker_id
+        return self._store.read(lambda tx: steps.of_lease(tx, me, lease_id))
+
+    def record_steps(self, done: Sequence[StepReport]) -> list[StepAnswer]:
+        """Record steps in the journals of their jobs; they are on disk when this returns."""
+        for one in done:
+            steps.check(self._scheduler, one)
+        me = self._worker_id
+        return self._store.write_beside(lambda tx: steps.record(tx, me, done))
+
+    def take_signal(self, lease_id: str, name: str, index: int) -> Step | None:
+        """Take a signal that has come, if there is one."""
+        me = self._worker_id
+        return self._store.write(lambda tx: signals.take(tx, me, lease_id, name, index))
+
+
+class LocalTransport(LocalKeeper):
     """Straight to the scheduler in this process."""
 
     claims_wait = False
@@ -36,8 +62,7 @@ class LocalTransport:
     def __init__(
         self, scheduler: Scheduler, registration: Registration, only_job: int | None = None
     ) -> None:
-        self._scheduler = scheduler
-        self._store = scheduler.store
+        super().__init__(scheduler, registration.worker_id)
         self._me = registration
         self.takes_reports = not scheduler.store.database.parallel
         self._only_job = only_job
@@ -149,23 +174,6 @@ class LocalTransport:
 
     def _finish(self, reports: Sequence[Report], tx: Transaction) -> list[ReportAnswer]:
         return programs.record(self._scheduler, tx, self._me.worker_id, reports)
-
-    def journal(self, lease_id: str) -> Sequence[Step]:
-        """The journal of the job of a lease, if it was too large for the claim."""
-        me = self._me.worker_id
-        return self._store.read(lambda tx: steps.of_lease(tx, me, lease_id))
-
-    def record_steps(self, done: Sequence[StepReport]) -> list[StepAnswer]:
-        """Record steps in the journals of their jobs; they are on disk when this returns."""
-        for one in done:
-            steps.check(self._scheduler, one)
-        me = self._me.worker_id
-        return self._store.write_beside(lambda tx: steps.record(tx, me, done))
-
-    def take_signal(self, lease_id: str, name: str, index: int) -> Step | None:
-        """Take a signal that has come, if there is one."""
-        me = self._me.worker_id
-        return self._store.write(lambda tx: signals.take(tx, me, lease_id, name, index))
 
     def on_cancel(self, tell: Callable[[], None]) -> None:
         """Call this when a running job is to end."""

@@ -51,8 +51,8 @@ def prepare(handler: Handler, ctx: JobContext) -> Callable[[], Any]:
 
 def returned(ctx: JobContext, result: Any, limit: int) -> Outcome:
     """The outcome of a handler that returned; one that was suspended must not."""
-    if ctx.suspended_for is not None:
-        return failed(SWALLOWED)
+    if ctx.suspended_for is not None:  # and would again, however often it is tried
+        return Outcome(status=RunStatus.FAILED, error=SWALLOWED, retry=False)
     return completed(result, limit)
 
 
