@@ -101,6 +101,18 @@ class Cli:
             out, err = process.communicate(piped, timeout=WAIT_S)
         return process.returncode, out, err
 
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """A server in the folder with the app of `shop.py`."""
+        words = ("serve", "--port", "0", "--app", "shop:app", "--slots", "2", "--json")
+        with self.start(*words) as process:
+            assert process.stdout is not None
+            facts = json.loads(process.stdout.readline())
+            assert set(facts) == {"url", "pid", "data", "dashboard"}
+            yield
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=WAIT_S)
+
 
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
@@ -116,11 +128,5 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
 def served(cli: Cli) -> Iterator[Cli]:
     """The same with a server in the folder, which the command line finds by itself."""
     (cli.folder / "shop.py").write_text(APP)
-    words = ("serve", "--port", "0", "--app", "shop:app", "--slots", "2", "--json")
-    with cli.start(*words) as process:
-        assert process.stdout is not None
-        facts = json.loads(process.stdout.readline())
-        assert set(facts) == {"url", "pid", "data", "dashboard"}
+    with cli.serving():
         yield cli
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=WAIT_S)

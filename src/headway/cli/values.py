@@ -27,6 +27,14 @@ def _read_object(text: str) -> dict[str, Any]:
         raise errors.InvalidRequest("params", f"not a JSON object: {error}") from None
 
 
+def read_json(field: str, text: str) -> Any:
+    """A value that was typed as JSON."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise errors.InvalidRequest(field, f"not JSON: {error}") from None
+
+
 def written(value: Any) -> str:
     """A result for people: text as it is, everything else as JSON."""
     if isinstance(value, str):

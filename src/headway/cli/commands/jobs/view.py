@@ -6,7 +6,7 @@ import typer
 
 from headway import protocol
 from headway.cli import completion, options
-from headway.cli.commands.jobs import change, output, wait
+from headway.cli.commands.jobs import change, output, programs, wait
 from headway.cli.commands.server import housekeeping
 from headway.cli.options import command, commands
 
@@ -239,4 +239,5 @@ def gc(
 
 change.register(app)
 output.register(app)
+programs.register(app)
 wait.register(app)
