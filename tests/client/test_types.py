@@ -80,3 +80,44 @@ def test_a_step_of_a_pipeline_takes_what_its_function_takes() -> None:
         flow.add_command("true", after=[step])
         with pytest.raises(headway.HeadwayError):
             flow.add(plain, size="large")  # type: ignore[arg-type, call-arg]
+
+
+def charge(order: int, note: str = "") -> list[str]:
+    """A step."""
+    return [f"{order} {note}"]
+
+
+async def fetch(page: int) -> bytes:
+    """A step that is awaited."""
+    return bytes(page)
+
+
+@app.job
+def program(ctx: headway.JobContext) -> None:
+    """Cut into steps and waits."""
+    assert_type(ctx.step(charge, 7), list[str])
+    assert_type(ctx.step(charge, 7, note="x"), list[str])
+    assert_type(ctx.step(charge, 7, name="other"), list[str])
+    assert_type(ctx.step(charge, 7, retries=2), list[str])
+    assert_type(ctx.step(charge, 7, name="other", retries=2), list[str])
+    ctx.step(charge, "seven")  # type: ignore[call-overload]
+    ctx.step(charge, 7, colour="red")  # type: ignore[call-arg]
+    assert_type(ctx.call(told, name="x"), int)
+    assert_type(ctx.map(plain, [{"name": "a"}]), list[list[str]])
+    assert_type(
+        ctx.map(told, [{"name": "a"}], return_exceptions=True), list[int | headway.JobFailed]
+    )
+    ctx.call(told, size=1)  # type: ignore[call-arg]
+    ctx.gather(plain.request("a"), told.request("b"))
+
+
+@app.job
+async def awaiting(ctx: headway.AsyncJobContext) -> None:
+    """The same, awaited."""
+    assert_type(await ctx.step(fetch, 7), bytes)
+    assert_type(await ctx.step(charge, 7), list[str])
+    assert_type(await ctx.step(fetch, 7, name="other"), bytes)
+    assert_type(await ctx.step(charge, 7, retries=2), list[str])
+    assert_type(await ctx.call(told, name="x"), int)
+    assert_type(await ctx.map(awaited, [{"name": "a"}]), list[str])
+    await ctx.step(fetch, "seven")  # type: ignore[call-overload]
