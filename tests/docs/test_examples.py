@@ -1,6 +1,7 @@
 """Every example does what it says."""
 
 import asyncio
+import contextlib
 import importlib
 import os
 import shutil
@@ -22,6 +23,13 @@ import headway
 def shell_worker(stage: Stage) -> Iterator[Server]:
     """A server with a shell worker that has nothing but a token for workers."""
     server = stage.serve()
+    with in_shell(stage, server):
+        yield server
+
+
+@contextlib.contextmanager
+def in_shell(stage: Stage, server: Server) -> Iterator[None]:
+    """A shell worker for this server."""
     token = server.post("/api/tokens", name="shell", role="work")["token"]
     with (stage.folder / "worker.txt").open("wb") as output:
         process = subprocess.Popen(
@@ -31,7 +39,7 @@ def shell_worker(stage: Stage) -> Iterator[Server]:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    yield server
+    yield
     os.killpg(process.pid, 9)
     process.wait(WAIT_S)
 
@@ -47,6 +55,23 @@ def test_the_shell_worker_does_jobs_and_says_when_it_cannot(shell_worker: Server
     run = shell_worker.runs(good)[0]["run_id"]
     said = shell_worker.http.get(f"/api/job-runs/{run}/logs/stdout").text
     assert said == "Hello, Ada!\n"
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the worker uses curl")
+def test_the_shell_worker_does_a_step_once(stage: Stage) -> None:
+    server = stage.serve()
+    again = {"max_attempts": 1, "base_delay_s": 0}
+    made = server.submit("greet", "Ada", retry_policy=again)
+    me = {"worker_id": "earlier"}
+    claimed = server.post("/api/claims", **me, job_types=["greet"], lease=True)
+    lease = f"/api/leases/{claimed['jobs'][0]['lease']['lease_id']}"
+    server.post(f"{lease}/steps", **me, name="greeting", index=0, result="Good evening!")
+    server.post(f"{lease}/release", **me, status="FAILED", error="called away")
+    with in_shell(stage, server):
+        ended = server.wait(server.retry_of(made), "SUCCEEDED", "FAILED")
+    assert server.get(f"/api/jobs/{ended['number']}/result")["result_data"] == "Good evening!"
+    (step,) = server.get(f"/api/jobs/{ended['number']}/steps")["items"]
+    assert (step["name"], step["attempt"]) == ("greeting", 0)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the worker uses curl")

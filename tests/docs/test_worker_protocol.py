@@ -84,7 +84,7 @@ def test_output_is_sent_as_the_page_says(stage: Stage) -> None:
     for _ in range(2):
         assert json.loads(type_in(commands[5], **door, LEASE=lease)) == json.loads(shown[4])
     assert server.http.get(f"/api/job-runs/{lease}/logs/stdout").text == "hello\n"
-    assert json.loads(type_in(commands[6], **door)) == {"worker_id": "w1"}
+    assert json.loads(type_in(commands[8], **door)) == {"worker_id": "w1"}
 
 
 def test_a_lease_is_denied_and_granted_in_two_steps_as_the_page_says(stage: Stage) -> None:
@@ -103,3 +103,22 @@ def test_a_lease_is_denied_and_granted_in_two_steps_as_the_page_says(stage: Stag
     server.http.put("/api/limits/capacity", json={"size": 100})
     assert json.loads(type_in(ask, **door))["approved"] is True
     assert server.job(made)["status"] == "RUNNING"
+
+
+def test_a_step_is_recorded_and_the_job_suspended_as_the_page_says(stage: Stage) -> None:
+    server = stage.serve()
+    made = server.submit("render", requires=["gpu"])
+    commands = [one.text for one in blocks(PAGE) if one.info == "bash"]
+    shown = [one.text for one in blocks(PAGE) if one.info == "json"]
+    door = {"URL": server.url, "TOKEN": work_token(server, commands[0])}
+    lease = json.loads(type_in(commands[1], **door))["jobs"][0]["lease"]["lease_id"]
+    for _ in range(2):
+        check_shown(type_in(commands[6], **door, LEASE=lease), shown[5])
+    assert json.loads(type_in(commands[7], **door, LEASE=lease)) == json.loads(shown[6])
+    assert server.job(made)["status"] == "SUSPENDED"
+    server.http.post(f"/api/jobs/{made['number']}/signals/approved", json={"payload": "yes"})
+    (again,) = json.loads(type_in(commands[1], **door))["jobs"]
+    assert [(one["kind"], one["name"], one["result"]) for one in again["steps"]] == [
+        ("step", "fetch", {"pages": 3}),
+        ("signal", "approved", "yes"),
+    ]

@@ -44,7 +44,7 @@ class StepKeeper(Protocol):
 
 
 def promise() -> "Future[Answer]":
-    """A future that is always answered: whoever waits for it cannot cancel it."""
+    """A future that is always answered: it cannot be cancelled."""
     future: Future[Answer] = Future()
     future.set_running_or_notify_cancel()
     return future

@@ -115,7 +115,7 @@ class StepRecorder:
             return self._asks.submit(self._patiently, question, lambda: self._is_held(lease_id))
 
     def _patiently(self, call: Callable[[], Answer], is_wanted: Callable[[], bool]) -> Answer:
-        """Call until there is an answer, or until nobody may use it any more."""
+        """Call until there is an answer, or until it is of no use any more."""
         backoff = Backoff(self._chance)
         while True:
             try:
