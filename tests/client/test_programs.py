@@ -459,10 +459,8 @@ def test_a_moment_without_an_offset_is_refused(app: headway.App, harness: testin
 def test_a_step_is_committed_with_what_it_writes(
     app: headway.App, harness: testing.Harness
 ) -> None:
-    store = harness.scheduler.store.database
-
     def connect() -> sqlite3.Connection:
-        return sqlite3.connect(store.path)  # type: ignore[attr-defined]
+        return sqlite3.connect(harness.database)
 
     with connect() as setup:
         setup.execute("CREATE TABLE balances (account TEXT, amount INT)")

@@ -41,7 +41,9 @@ class Harness:
         self.clock = clock or MovableClock()
         self._folder = tempfile.TemporaryDirectory(prefix="headway-test-")
         root = Path(self._folder.name)
-        database = SqliteDatabase(root / "headway.db", self.clock, durable=False)
+        self.database = root / "headway.db"
+        """The SQLite file, for a connection of one's own."""
+        database = SqliteDatabase(self.database, self.clock, durable=False)
         database.migrate()
         self.store = Store(database)
         self.scheduler = Scheduler(
