@@ -14,6 +14,7 @@ from bench import (
     memory,
     peers,
     postgres,
+    programs,
     recovery,
     remote,
     requests,
@@ -222,8 +223,9 @@ SECTIONS: dict[str, Callable[[int, str | None], None]] = {
     "servers": _servers,
     "dead": _dead,
     "peers": _peers,
+    "programs": programs.programs,
 }
-ASKED_FOR = ("growth", "servers", "dead", "peers")
+ASKED_FOR = ("growth", "servers", "dead", "peers", "programs")
 """Sections that run only when they are named."""
 
 if __name__ == "__main__":

@@ -190,6 +190,11 @@ def suspend(tx: Transaction, suspended: Iterable[Suspended]) -> None:
     )
 
 
+def count_suspended(tx: Transaction) -> int:
+    """How many jobs are suspended."""
+    return int(tx.value("count_suspended"))
+
+
 def end_waits(
     tx: Transaction, numbers: Collection[int], *, timed_out: bool = False, result: str | None = None
 ) -> None:

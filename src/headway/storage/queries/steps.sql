@@ -88,3 +88,7 @@ DELETE FROM signals WHERE chain IN :chains[bigint];
 -- name: children
 -- Some of the jobs that the handlers of these chains submitted.
 SELECT number FROM jobs WHERE parent IN :parents[bigint] ORDER BY number DESC LIMIT :count;
+
+-- name: count_suspended
+-- How many jobs are suspended; their index alone tells.
+SELECT count(*) AS count FROM jobs WHERE status = 'SUSPENDED';
