@@ -201,6 +201,92 @@ def test_a_result_that_is_no_json_fails_the_run_and_is_not_stored(
     assert job.steps() == []
 
 
+def test_a_result_of_another_type_than_declared_is_stored_before_it_is_refused(
+    app: headway.App, harness: testing.Harness
+) -> None:
+    did: list[str] = []
+
+    def count() -> int:
+        did.append("count")
+        return "three"  # type: ignore[return-value]
+
+    @app.job(retries=1)
+    def work(ctx: headway.JobContext) -> None:
+        ctx.step(count)
+
+    job = work.submit()
+    harness.run_until_idle()
+    harness.advance("1h")
+    with pytest.raises(headway.JobFailed, match="InvalidResult"):
+        job.result(timeout=0.1)
+    assert (did, [step.result for step in job.steps()]) == (["count"], ["three"])
+
+
+def test_the_awaited_names_of_a_handle_do_the_same(
+    app: headway.App, harness: testing.Harness
+) -> None:
+    @app.job
+    def work(ctx: headway.JobContext) -> Any:
+        return ctx.wait_for("go")
+
+    job = work.submit()
+
+    async def talk() -> list[str]:
+        sent = await job.signal_async("go", when=Decimal("1.5"))
+        assert (sent.job_id, sent.name) == (job.job_id, "go")
+        harness.run_until_idle()
+        return [step.name for step in await job.steps_async()]
+
+    assert asyncio.run(talk()) == ["go"]
+    assert job.result(timeout=0.1) == {"when": "1.5"}
+    with pytest.raises(headway.Conflict, match="has ended"):
+        job.signal("go")
+
+
+def test_fail_and_skip_in_a_step_end_the_job_at_once(
+    app: headway.App, harness: testing.Harness
+) -> None:
+    tries: list[str] = []
+
+    def refuse() -> None:
+        tries.append("refuse")
+        raise headway.Fail("closed", retry=False)
+
+    def leave() -> None:
+        tries.append("leave")
+        raise headway.Skip("nothing to do")
+
+    @app.job
+    def refused(ctx: headway.JobContext) -> None:
+        ctx.step(refuse, retries=5)
+
+    @app.job
+    def left(ctx: headway.JobContext) -> None:
+        ctx.step(leave, retries=5)
+
+    first, second = refused.submit(), left.submit()
+    harness.run_until_idle()
+    assert (first.status, second.status) == (states.FAILED, states.SKIPPED)
+    assert tries == ["refuse", "leave"]
+
+
+def test_a_cancelled_program_cancels_its_children(
+    app: headway.App, harness: testing.Harness
+) -> None:
+    @app.job(delay="1d")
+    def later() -> None: ...
+
+    @app.job
+    def work(ctx: headway.JobContext) -> None:
+        ctx.map(later, [{}, {}])
+
+    job = work.submit()
+    harness.run_until_idle()
+    job.cancel()
+    found = app.send(headway.protocol.jobs.list_jobs).items
+    assert {one.status for one in found} == {states.CANCELLED}
+
+
 def test_a_signal_that_has_come_is_taken_without_suspending(
     app: headway.App, harness: testing.Harness
 ) -> None:

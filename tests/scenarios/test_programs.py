@@ -1,8 +1,11 @@
 """An order that lives through a kill, on every store, in a server and in a worker elsewhere."""
 
+import contextlib
+import sqlite3
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
 from tests.servers import Process, Server, Stage, wait_for
 
@@ -83,6 +86,58 @@ def think(turn: int) -> int:
 @app.job
 def agent(ctx: headway.JobContext, name: str) -> int:
     return sum(ctx.step(think, turn) for turn in range(200))
+"""
+
+BOOKS = """
+import sqlite3
+
+import headway
+
+app = headway.App()
+
+
+def connect(database: str) -> object:
+    if database.startswith("postgresql"):
+        import psycopg
+
+        return psycopg.connect(database)
+    return sqlite3.connect(database)
+
+
+def book(connection, attempt: int, fails: int) -> str:
+    connection.execute("INSERT INTO bookings VALUES (1)")
+    if attempt < fails:
+        raise OSError("no net")
+    return "booked"
+
+
+@app.job
+def pay(ctx: headway.JobContext, database: str, fails: int) -> list[str]:
+    connection = connect(database)
+    try:
+        first = ctx.step_on(connection, book, connection, ctx.attempt, fails)
+        if ctx.attempt == fails:
+            raise OSError("no net")
+        return [first, ctx.step_on(connection, book, connection, ctx.attempt, fails)]
+    finally:
+        connection.close()
+
+
+@app.job
+async def pay_async(ctx: headway.AsyncJobContext, database: str, fails: int) -> list[str]:
+    connection = connect(database)
+    try:
+        first = await ctx.step_on(connection, book, connection, ctx.attempt, fails)
+        if ctx.attempt == fails:
+            raise OSError("no net")
+        return [first, await ctx.step_on(connection, book, connection, ctx.attempt, fails)]
+    finally:
+        connection.close()
+
+
+@app.job(isolation="process")
+def pay_apart(ctx: headway.JobContext, database: str, fails: int) -> list[str]:
+    return pay(ctx, database, fails)
 """
 
 PATIENT = {"max_attempts": 3, "base_delay_s": 0.1}
@@ -183,3 +238,29 @@ def test_a_loop_of_two_hundred_steps_is_a_journal_of_as_many(
     assert result == sum(range(200))
     steps = server.get(f"/api/jobs/{job['job_id']}/steps")["items"]
     assert [one["index"] for one in steps] == list(range(200))
+
+
+@pytest.mark.parametrize("job_type", ["pay", "pay_async", "pay_apart"])
+def test_a_step_and_what_it_writes_are_committed_together(
+    stage: Stage, database: dict[str, str], job_type: str
+) -> None:
+    (stage.folder / "books.py").write_text(BOOKS)
+    server = stage.serve(app="books:app", slots=4, **database)
+    where = database.get("db") or str(server.data / "headway.db")
+    with contextlib.closing(connect(where)) as connection:
+        connection.execute("CREATE TABLE bookings (number INT)")
+        connection.commit()
+        params = {"database": where, "fails": 1}
+        job = server.submit(job_type, params=params, retry_policy=PATIENT)
+        result = wait_for(lambda: result_of(server, job), "the end of the program")
+        assert result["status"] == "SUCCEEDED", result["error"]
+        assert result["result_data"] == ["booked", "booked"]
+        assert connection.execute("SELECT count(*) FROM bookings").fetchone() == (2,)
+    steps = server.get(f"/api/jobs/{job['job_id']}/steps")["items"]
+    assert [(one["index"], one["attempt"]) for one in steps] == [(0, 1), (1, 2)]
+
+
+def connect(database: str) -> Any:
+    if database.startswith("postgresql"):
+        return psycopg.connect(database)
+    return sqlite3.connect(database)
