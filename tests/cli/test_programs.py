@@ -75,3 +75,13 @@ def test_a_signal_that_no_job_can_get_is_refused(shop: Cli) -> None:
     assert "KEY=VALUE" in shop.error("jobs", "signal", "1", "go", "word", code=2)
     shop.call("jobs", "cancel", "1")
     assert "has ended" in shop.error("jobs", "signal", "1", "go", code=4)
+
+
+def test_why_says_how_a_program_goes_on(shop: Cli) -> None:
+    shop.call("submit", "order", "number=7")
+    with shop.serving():
+        eventually(lambda: "awaiting signal" in shop.text("why", "1"))
+        told = shop.text("why", "1")
+    assert "signal approved" in told
+    assert "headway jobs signal 1 approved" in told
+    assert "headway jobs approve" not in told

@@ -1,5 +1,6 @@
 """What a person can do about a job that does not run."""
 
+import shlex
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -188,6 +189,8 @@ def _watch(sentence: str, number: int | str) -> Step:
 
 
 def _time(_session: Session, job: Job, _row: GateRow) -> list[Step]:
+    if job.status is states.SUSPENDED:
+        return [Step("It goes on by itself then. To see what it has done", _journal(job))]
     return [
         Step(f"It starts by itself at {words.when(job.scheduled_for)}."),
         Step("To start it now", f"headway jobs change {job.number} --now"),
@@ -210,7 +213,17 @@ def _head(_session: Session, job: Job, _row: GateRow) -> list[Step]:
     return [Step(f"It can start when {where}. To cancel it", f"headway jobs cancel {job.number}")]
 
 
-def _approval(_session: Session, job: Job, _row: GateRow) -> list[Step]:
+def _journal(job: Job) -> str:
+    return f"headway jobs steps {job.number}"
+
+
+def _approval(_session: Session, job: Job, row: GateRow) -> list[Step]:
+    signal = next((one.id for one in row.blockers if one.kind == "signal"), None)
+    if signal is not None:
+        return [
+            Step("To send the signal", f"headway jobs signal {job.number} {shlex.quote(signal)}"),
+            Step("To see what it has done", _journal(job)),
+        ]
     return [
         Step("It needs approval", f"headway jobs approve {job.number}"),
         Step("Or reject it", f"headway jobs reject {job.number} --reason WHY"),

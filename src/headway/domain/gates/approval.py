@@ -1,7 +1,7 @@
 """Gate 5: has a person agreed?"""
 
 from headway.domain import states
-from headway.domain.gates.verdict import Closed
+from headway.domain.gates.verdict import Blocker, Closed
 from headway.domain.jobs import Approval
 
 
@@ -16,4 +16,9 @@ def check(approval: Approval | None) -> Closed | None:
 
 def check_signal(name: str) -> Closed:
     """Closed until the signal comes for which the program of the job waits."""
-    return Closed(status=states.SUSPENDED, kind="signal", detail=f"awaiting signal {name}")
+    return Closed(
+        status=states.SUSPENDED,
+        kind="signal",
+        detail=f"awaiting signal {name}",
+        blockers=(Blocker(kind="signal", id=name),),
+    )
