@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from docs_tools import errors, lifecycle, proof, schema, settings
+from docs_tools import errors, lifecycle, proof, python_api, schema, settings
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -14,6 +14,7 @@ def pages() -> dict[str, str]:
         "errors.md": errors.page(),
         "schema.sql": schema.page(),
         "settings.md": settings.page(),
+        "python.md": python_api.page(),
         "proof.md": proof.page((DOCS / "proof.md").read_text(encoding="utf-8")),
     }
 
