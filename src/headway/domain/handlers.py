@@ -3,7 +3,8 @@
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, Self
 
 import msgspec
@@ -90,9 +91,20 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
             return {name: getattr(fitted, name) for name in params}
         known = self.schema.__struct_fields__
         return {
-            name: getattr(fitted, name) if name in known else self._extra(name, value)
+            name: getattr(fitted, name) if name in known else self._fitted(name, value, self.extras)
             for name, value in params.items()
         }
+
+    def check_apart(self, params: Mapping[str, Any], later: Collection[str]) -> None:
+        """Check params of which some are known only when the job starts: names, and the others."""
+        try:
+            msgspec.convert(params, _names_alone(self.schema))
+        except msgspec.ValidationError as error:
+            raise _invalid(self.job_type, error) from None
+        kinds = {field.name: field.type for field in msgspec.structs.fields(self.schema)}
+        for name, value in params.items():
+            if name not in later:
+                self._fitted(name, value, kinds.get(name, self.extras))
 
     def restore(self, result: Any) -> Any:
         """A result as the handler declares it, or InvalidResult; no result stays None."""
@@ -103,9 +115,9 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
         except msgspec.ValidationError as error:
             raise InvalidResult(self.job_type, str(error)) from None
 
-    def _extra(self, name: str, value: Any) -> Any:
+    def _fitted(self, name: str, value: Any, kind: Any) -> Any:
         try:
-            return json_types.restore(value, self.extras)
+            return json_types.restore(value, kind)
         except msgspec.ValidationError as error:
             raise _invalid(self.job_type, error, within=name) from None
 
@@ -136,6 +148,14 @@ class CommandParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             return msgspec.convert(params, cls)
         except msgspec.ValidationError as error:
             raise _invalid("command", error) from None
+
+    @classmethod
+    def check_apart(cls, params: Mapping[str, Any], later: Collection[str]) -> Self:
+        """Check params of which some are known only when the command starts."""
+        known = cls.__struct_fields__
+        return cls.check(
+            {name: one for name, one in params.items() if name not in later or name not in known}
+        )
 
 
 def _name_of(function: Function, job_type: str | None) -> str:
@@ -243,6 +263,17 @@ def _schema(
     except TypeError as error:
         raise TypeError(f"handler {name!r}: {error}") from error
     return schema
+
+
+@cache
+def _names_alone(schema: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    """The schema with values of any type."""
+    fields = [
+        (field.name, Any) if field.required else (field.name, Any, None)
+        for field in msgspec.structs.fields(schema)
+    ]
+    is_open = not schema.__struct_config__.forbid_unknown_fields
+    return msgspec.defstruct("Params", fields, kw_only=True, forbid_unknown_fields=not is_open)
 
 
 def _invalid(job_type: str, error: msgspec.ValidationError, within: str = "") -> InvalidParams:

@@ -12,6 +12,8 @@ from typing import Any, Never, NoReturn
 import msgspec
 import msgspec.inspect
 
+from headway.domain import taken
+
 USABLE = "a dataclass, a TypedDict, a msgspec struct or a pydantic model"
 
 
@@ -85,6 +87,8 @@ def _to_json(value: Any) -> Any:
         return value.model_dump(mode="json", by_alias=True, round_trip=True)
     if isinstance(value, PurePath):
         return str(value)
+    if isinstance(value, taken.Value):
+        return taken.reference(value)
     raise TypeError(f"a value of type {_full_name(type(value))} cannot be written as JSON")
 
 
