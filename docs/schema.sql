@@ -33,7 +33,7 @@ CREATE TABLE lanes (
 CREATE TABLE payloads (
     payload_id INTEGER PRIMARY KEY,
     body       TEXT NOT NULL
-);
+, refers INTEGER NOT NULL DEFAULT 0);
 
 CREATE TABLE jobs (
     number           INTEGER PRIMARY KEY,

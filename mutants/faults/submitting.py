@@ -8,7 +8,7 @@ FAULTS = (
         section=3,
         promise="`params` = template params, then schedule params, then the request's",
         planted="the template's params win over the request's",
-        file="scheduler/submit/params.py",
+        file="domain/values/plain_json.py",
         text="whole = {**stored, **given}",
         instead="whole = {**given, **stored}",
         caught_by=NamedTest(
@@ -20,13 +20,9 @@ FAULTS = (
         section=3,
         promise="`params` = template params, then schedule params",
         planted="the template's params win over the schedule's",
-        file="scheduler/submit/plan.py",
-        text=(
-            "stored = {**(plan.template.params if plan.template else {}), **self._origin.params}"
-        ),
-        instead=(
-            "stored = {**self._origin.params, **(plan.template.params if plan.template else {})}"
-        ),
+        file="scheduler/submit/submit.py",
+        text="stored = {**(template.params if template else {}), **origin.params}",
+        instead="stored = {**origin.params, **(template.params if template else {})}",
         caught_by=NamedTest(
             "tests/scheduler/test_schedules.py::test_a_fire_makes_a_job_with_the_schedules_params_over_the_templates"
         ),

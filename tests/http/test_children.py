@@ -101,6 +101,7 @@ def test_it_learns_of_no_other_job(server: Server, worker: httpx.Client, parent:
         for fields in (
             {"after": [number]},
             {"after": [{"job": number, "policy": "finished"}]},
+            {"params": {"x": [{"$result": number}]}},
             {"needs": [f"job:{number}"]},
             {"needs": [f"ask_save_patch:{number}"]},
         ):

@@ -32,3 +32,12 @@ def test_params_are_checked_beside_the_event_loop() -> None:
         asyncio.run(requests.run(cast(Principal, None), "story", DirectBody()))
     assert handler.asked_in is not None
     assert handler.asked_in is not threading.current_thread()
+
+
+def test_a_direct_request_takes_no_results_of_jobs() -> None:
+    scheduler: Any = SimpleNamespace(handlers={"story": Handler()})
+    requests = DirectRequests(scheduler, cast(Any, object()))
+    body = DirectBody(params={"pages": [{"$result": 1}]})
+    with pytest.raises(errors.InvalidRequest, match="waits for no job") as refused:
+        asyncio.run(requests.run(cast(Principal, None), "story", body))
+    assert list(refused.value.fields) == ["params.pages[0]"]

@@ -11,6 +11,7 @@ import pytest
 from headway.domain import errors
 from headway.domain.jobs import After, Policy
 from headway.domain.requests.job_requests import AfterRequest, BatchJobRequest
+from headway.domain.values import plain_json
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import plan, references
 from headway.scheduler.submit.batch_errors import Turns
@@ -44,6 +45,7 @@ def planned(
         place: Plan(
             asked=request,
             request=request,
+            params=plain_json.checked(request.params, "params", 1000),
             template=None,
             number=100 + place,
             job_id=f"new-{place}",
@@ -54,6 +56,7 @@ def planned(
     with Turns(wanted) as turns:
         named = references.read(plans, found, wanted, turns)
         after = references.resolve(named, plans, EARLIER, turns, sequential=sequential)
+        plans = references.with_ids(plans, named, EARLIER, after)
         return plan.plan_jobs(SCHEDULER, plans, after, FACTS, Origin(), turns)
 
 
@@ -157,5 +160,6 @@ def test_a_job_named_by_an_artifact_goes_by_its_id() -> None:
 
 def test_everything_that_a_plan_looks_up_is_gathered_before() -> None:
     one = msgspec.structs.replace(request(needs=["job:5", "?"]), parent_id="8")
-    plans = [Plan(asked=one, request=one, template=None, number=1, job_id="x")]
+    params = plain_json.checked(one.params, "params", 1000)
+    plans = [Plan(asked=one, request=one, params=params, template=None, number=1, job_id="x")]
     assert list(plan.jobs_named(SCHEDULER, plans)) == ["8", "5"]

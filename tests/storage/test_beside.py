@@ -215,30 +215,33 @@ def test_two_submits_at_once_with_one_key_make_one_job(
     assert found.job.job_id == made.job.job_id
 
 
+@pytest.mark.parametrize("says", ["after", "params"])
 def test_a_job_that_comes_after_another_is_submitted_alone(
-    here: Scheduler, there: Scheduler
+    here: Scheduler, there: Scheduler, says: str
 ) -> None:
     first = submit(here)
     (started,) = claim(here)
+    ways: dict[str, Any] = {"after": (first.job_id,), "params": {"x": [{"$result": first.job_id}]}}
     with held_open(here, finishing_of(here, started)):
-        second = there.store.write_beside_later(submitting_of(there, after=(first.job_id,)))
+        second = there.store.write_beside_later(submitting_of(there, **{says: ways[says]}))
         wait_until_somebody_waits(here)
     assert second.result(PATIENCE_S).job.status is states.QUEUED
 
 
+@pytest.mark.parametrize("second", [{"after": ("ref:a",)}, {"params": {"x": {"$result": "ref:a"}}}])
 def test_a_batch_that_names_a_job_it_finds_by_its_key_is_submitted_alone(
-    here: Scheduler, there: Scheduler
+    here: Scheduler, there: Scheduler, second: dict[str, Any]
 ) -> None:
     submit(here, idempotency_key="k")
     (started,) = claim(here)
     batch = [
         BatchJobRequest(job_type="work", ref="a", idempotency_key="k"),
-        BatchJobRequest(job_type="work", after=("ref:a",)),
+        BatchJobRequest(job_type="work", **second),
     ]
     with held_open(here, finishing_of(here, started)):
-        second = there.store.write_beside_later(lambda tx: submitting.submit_all(there, tx, batch))
+        other = there.store.write_beside_later(lambda tx: submitting.submit_all(there, tx, batch))
         wait_until_somebody_waits(here)
-    found, made = second.result(PATIENCE_S)
+    found, made = other.result(PATIENCE_S)
     assert (found.number, found.created) == (started.number, False)
     assert job(here, made.number).status is states.QUEUED
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from headway.domain import errors, secrets
+from headway.domain import errors, secrets, taken
 from headway.domain.answers import DirectAnswer
 from headway.domain.manage.reservations import EXPIRES_AFTER_S
 from headway.domain.manage.tokens import Principal
@@ -79,6 +79,9 @@ class DirectRequests:
                 "wait_timeout_s", f"{body.wait_timeout_s} is not between 0 and {LONGEST_WAIT_S:g}"
             )
         plain_json.refuse_nonsense(body.params, "params")
+        for one in taken.found(body.params):
+            problem = "a direct request waits for no job: send the result itself"
+            raise errors.InvalidRequest(one.field, problem)
         handler.check(body.params)
 
     async def _run_in_turn(

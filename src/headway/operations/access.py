@@ -14,12 +14,12 @@ from headway.storage.manage import workers
 
 
 def submit_check(
-    scheduler: Scheduler, principal: Principal, request: JobRequest
-) -> Callable[[Transaction], None] | None:
+    scheduler: Scheduler, principal: Principal
+) -> Callable[[Transaction, JobRequest], None] | None:
     """What is asked before a job is submitted, where there is anything to ask."""
     if principal.may(Role.ADMIN):
         return None
-    return lambda tx: check_submits(scheduler, tx, principal, [request])
+    return lambda tx, request: check_submits(scheduler, tx, principal, [request])
 
 
 def check_submits(

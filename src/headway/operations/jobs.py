@@ -50,7 +50,7 @@ def create_job(call: Call[JobRequest, Nothing]) -> "Future[Answered[Job]]":
     submission = submit.Submission(
         scheduler=call.scheduler,
         request=request,
-        check=access.submit_check(call.scheduler, call.principal, request),
+        check=access.submit_check(call.scheduler, call.principal),
         by=call.principal,
     )
     return map_future(submit.submit_later(submission), _answer_receipt)

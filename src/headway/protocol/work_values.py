@@ -23,6 +23,8 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
     job_type: str
     attempt: int
     params: str
+    filled: bool = False
+    """Whether results are filled in, so that they are not the params of the job as it is stored."""
     timeout_s: float | None
     lease: Lease | None
     claim_expires_at: int | None = None

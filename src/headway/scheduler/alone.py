@@ -10,12 +10,13 @@ Two more conditions are not of the scheduler: the first job of a new lane writes
 (storage/lanes.py), and so does work that lost a race or a deadlock (storage/engine/writer.py).
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from headway.domain.manage.templates import Template
 from headway.domain.requests import after_requests, job_requests
 from headway.domain.requests.job_requests import JobRequest
 from headway.domain.steps import StepKind, Wait
+from headway.domain.taken import Taken
 from headway.storage.engine.transaction import Transaction
 from headway.storage.lanes import LaneIds
 from headway.storage.records import Head, JobRecord
@@ -33,7 +34,7 @@ def to_look_up_keys(tx: Transaction) -> None:
 
 def to_submit(
     tx: Transaction,
-    new: Iterable[tuple[JobRequest, Template | None]],
+    new: Iterable[tuple[JobRequest, Template | None, Sequence[Taken]]],
     lane_ids: LaneIds,
     *,
     finds_some: bool,
@@ -47,9 +48,10 @@ def to_submit(
     """
     if not tx.beside:
         return
-    for request, template in new:
+    for request, template, taken in new:
         lane_ids.find(job_requests.lane_of(request, template))
-        waits = after_requests.names_earlier_jobs(request) or (finds_some and request.after)
+        waits = after_requests.names_earlier_jobs(request, taken)
+        waits = waits or (finds_some and bool(request.after or taken))
         if waits or job_requests.is_gated(request, template):
             tx.alone()
 
@@ -69,6 +71,12 @@ def to_claim(tx: Transaction, job: Head) -> None:
 def to_skip(tx: Transaction, duplicates: Collection[object]) -> None:
     """A duplicate ends within the claim, with all that follows from its end."""
     if duplicates:
+        tx.alone()
+
+
+def to_refuse(tx: Transaction, unfilled: Collection[object]) -> None:
+    """A job whose params cannot be filled in ends within the claim, with all that follows."""
+    if unfilled:
         tx.alone()
 
 

@@ -59,6 +59,22 @@ def deciding_links(tx: Transaction, chains: Collection[int]) -> dict[int, ChainE
     return found
 
 
+class ChainResult(NamedTuple):
+    """What a chain came to, as JSON; nothing, if it was skipped or returned nothing."""
+
+    is_skipped: bool
+    result: str | None
+
+
+def results(tx: Transaction, chains: Collection[int]) -> dict[int, ChainResult]:
+    """What those of these chains came to that have succeeded, by the link that decides."""
+    rows = tx.rows("chain_results", chains=records.listed(chains))
+    return {
+        row["chain"]: ChainResult(row["status"] == states.SKIPPED, row["result"])
+        for row in reversed(rows)
+    }
+
+
 def numbers_with_history(tx: Transaction, chains: Collection[int]) -> dict[str, int]:
     """The numbers of all links of these chains by id, also of those that a rewind made history."""
     rows = tx.rows("chain_links_with_history", chains=records.listed(chains))

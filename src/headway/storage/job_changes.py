@@ -39,9 +39,9 @@ def raise_position(tx: Transaction, position: int) -> None:
     tx.put("raise_position", position=position)
 
 
-def insert_payload(tx: Transaction, payload_id: int, body: str) -> None:
+def insert_payload(tx: Transaction, payload_id: int, body: str, *, refers: bool) -> None:
     """Params of a job."""
-    tx.do("insert_payload", payload_id=payload_id, body=body)
+    tx.do("insert_payload", payload_id=payload_id, body=body, refers=int(refers))
 
 
 def set_approval(tx: Transaction, number: int, approval: Approval) -> None:

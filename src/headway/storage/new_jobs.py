@@ -23,6 +23,8 @@ class NewJob(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     lane_id: int
     payload_id: int
     params: str | None
+    refers: bool = False
+    """Whether its params take from the results of jobs."""
     priority: int
     position: int
     terms: Terms
@@ -96,7 +98,11 @@ def insert(tx: Transaction, begun: Sequence[Begun]) -> Written:
     tx.many(
         "insert_payload",
         [
-            {"payload_id": one.job.payload_id, "body": one.job.params}
+            {
+                "payload_id": one.job.payload_id,
+                "body": one.job.params,
+                "refers": int(one.job.refers),
+            }
             for one in begun
             if one.job.params is not None
         ],
@@ -114,7 +120,7 @@ def insert(tx: Transaction, begun: Sequence[Begun]) -> Written:
 def _row(begun: Begun, now_ms: int) -> dict[str, Any]:
     job, waits = begun.job, begun.waits
     row = msgspec.structs.asdict(job)
-    del row["params"], row["approved"], row["met"]
+    del row["params"], row["refers"], row["approved"], row["met"]
     row.update(
         terms=codec.dump_terms(job.terms),
         status=begun.status.value,

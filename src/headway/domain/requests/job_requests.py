@@ -26,6 +26,7 @@ from headway.domain.manage.reservations import WAIT_TIMEOUT_S
 from headway.domain.manage.templates import Template
 from headway.domain.values import plain_json, priorities
 from headway.domain.values.moments import Moment
+from headway.domain.values.plain_json import Checked
 
 FLAGS = {
     "gpu_required": "gpu",
@@ -236,6 +237,7 @@ def check_count(wanted: Sequence[JobRequest]) -> None:
         len(one.after) + len(one.needs) + len(one.produces) + len(one.locks or ()) + len(one.tags)
         for one in wanted
     )
+    named += sum(len(one.params.taken) for one in wanted if isinstance(one.params, Checked))
     if named > MOST_NAMED:
         raise errors.InvalidRequest(
             "jobs",

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import errors
+from headway.domain import errors, taken
+from headway.domain.taken import Taken
 
 DEEPEST = 100
 
@@ -17,12 +18,16 @@ DEEPEST = 100
 class Checked(dict[str, Any]):
     """An object in which nothing was found that JSON cannot say: it need not be walked again."""
 
-    __slots__ = ("text",)
+    __slots__ = ("taken", "text")
 
-    def __init__(self, value: Mapping[str, Any], text: bytes | None = None) -> None:
+    def __init__(
+        self, value: Mapping[str, Any], text: bytes | None = None, taken: tuple[Taken, ...] = ()
+    ) -> None:
         super().__init__(value)
         self.text = text
         """The object as JSON, if it was written already."""
+        self.taken = taken
+        """What it takes from the results of jobs."""
 
 
 def checked(value: Mapping[str, Any], field: str, largest: int) -> Checked:
@@ -41,7 +46,18 @@ def checked(value: Mapping[str, Any], field: str, largest: int) -> Checked:
         raise errors.TooLarge(field, len(text), largest)
     if text is None or _is_suspicious(value, text):
         refuse_nonsense(value, field)
-    return Checked(value, text)
+    return Checked(value, text, _taken(value, text, field))
+
+
+def joined(stored: Mapping[str, Any], given: Checked) -> Checked:
+    """An object that was checked when it was stored, and one that wins where both say something."""
+    whole = {**stored, **given}
+    text = msgspec.json.encode(whole)
+    return Checked(whole, text, _taken(whole, text, "params"))
+
+
+def _taken(value: Mapping[str, Any], text: bytes | None, field: str) -> tuple[Taken, ...]:
+    return taken.find(value, field) if text is not None and taken.MARK in text else ()
 
 
 def _is_suspicious(value: Any, text: bytes) -> bool:

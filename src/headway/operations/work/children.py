@@ -5,11 +5,13 @@ Of all other jobs it learns nothing. A refusal is the same whether they exist or
 
 from collections.abc import Iterator, Sequence
 
-from headway.domain import artifacts, errors, states
+from headway.domain import artifacts, errors, states, taken
 from headway.domain.artifacts import JobSucceeded
 from headway.domain.manage.tokens import Principal, Role
 from headway.domain.requests.after_requests import REF
 from headway.domain.requests.job_requests import AfterRequest, JobRequest
+from headway.domain.taken import Taken
+from headway.domain.values.plain_json import Checked
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import chains, jobs
 from headway.storage.engine.transaction import Transaction
@@ -55,10 +57,17 @@ def _names(scheduler: Scheduler, request: JobRequest) -> Iterator[str]:
         name = str(one.job if isinstance(one, AfterRequest) else one).strip()
         if not name.startswith(REF):
             yield name
+    yield from (one.job for one in _taken(request) if not one.job.startswith(REF))
     for text in (*request.needs, *request.produces):
         for probe in artifacts.parse(text, scheduler.kinds).probe:
             if isinstance(probe, JobSucceeded):
                 yield probe.job
+
+
+def _taken(request: JobRequest) -> Sequence[Taken]:
+    """What its params take from results: that is to see them."""
+    params = request.params
+    return params.taken if isinstance(params, Checked) else taken.found(params)
 
 
 def _check_keys(tx: Transaction, principal: Principal, wanted: Sequence[JobRequest]) -> None:

@@ -2,7 +2,10 @@
 
 from typing import NamedTuple
 
+import msgspec
+
 from headway.domain import errors
+from headway.domain.jobs import Job
 from headway.domain.leases import check_ttl
 from headway.domain.manage.tokens import Principal, Role
 from headway.domain.requests.job_requests import FLAGS, check_name, check_number, check_seconds
@@ -120,7 +123,7 @@ def claimed(
     return Claimed(
         jobs=[
             ClaimedJob(
-                job=views[one.number],
+                job=_with_params(views[one.number], one),
                 lease=one.lease,
                 run_id=one.lease.lease_id if one.lease else None,
                 steps=one.steps,
@@ -130,6 +133,13 @@ def claimed(
         released=ended,
         drain=drain,
     )
+
+
+def _with_params(job: Job, one: Started) -> Job:
+    """A job with the params with which it starts."""
+    if not one.filled:
+        return job
+    return msgspec.structs.replace(job, params=msgspec.json.decode(one.params))
 
 
 def drained(body: ClaimBody) -> Claimed | BriefClaimed:

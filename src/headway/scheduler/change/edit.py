@@ -11,7 +11,8 @@ from headway.domain.values import moments, priorities
 from headway.scheduler.admit import lane_waits
 from headway.scheduler.change import waiting_jobs
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.submit import params
+from headway.scheduler.submit import named_jobs, params, references
+from headway.scheduler.submit.named_jobs import EarlierJobs
 from headway.storage import chains, job_changes, jobs, lanes
 from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
@@ -68,11 +69,15 @@ def _new_payload(
     scheduler: Scheduler, tx: Transaction, record: JobRecord, wanted: dict[str, Any]
 ) -> int:
     lane = lanes.read(tx, [record.lane_id])[record.lane_id]
-    body = params.encode(scheduler, lane.job_type, wanted)
+    checked = params.checked(scheduler, wanted)
+    if checked.taken:
+        (links,) = tx.ask(named_jobs.named(one.job for one in checked.taken))
+        checked = references.among(checked, EarlierJobs(links), record.terms.after)
+    body = params.encode(scheduler, lane.job_type, checked)
     if body == "{}":
         return 0
     payload_id = jobs.allocate(tx, payloads=1).payload_id
-    job_changes.insert_payload(tx, payload_id, body)
+    job_changes.insert_payload(tx, payload_id, body, refers=bool(checked.taken))
     return payload_id
 
 

@@ -96,13 +96,15 @@ def _hand_again(
 def _started(tx: Transaction, number: int) -> Started:
     (record,) = jobs.read(tx, [number])
     lane = lanes.read(tx, [record.lane_id])[record.lane_id]
+    run_id = str(record.run_id)
     return Started(
         number=record.number,
         job_id=record.job_id,
         job_type=lane.job_type,
         attempt=record.attempt,
-        params=payloads.read(tx, [record.payload_id])[record.payload_id],
+        params=payloads.of_runs(tx, [run_id])[run_id],
+        filled=True,
         timeout_s=record.terms.timeout_s,
-        lease=leases.view(tx, str(record.run_id)),
+        lease=leases.view(tx, run_id),
         steps=journals.to_send(tx, [number] if record.journal else []).get(number, ()),
     )

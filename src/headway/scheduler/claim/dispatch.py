@@ -16,7 +16,7 @@ from headway.scheduler import alone
 from headway.scheduler.admit import lane_waits, limit_waits, lock_waits
 from headway.scheduler.claim import duplicates, start
 from headway.scheduler.claim.pick import Candidate, ClaimRequest, Picker
-from headway.scheduler.finish import consequences
+from headway.scheduler.finish import consequences, finish
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import holds, lanes
 from headway.storage.engine.transaction import Transaction
@@ -48,10 +48,11 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     crowded = _is_crowded(picker, found, takes_jobs=bool(picked.chosen))
     takers = [one.job for one in picked.chosen if one.job.gated] if request.lease else []
     behind = lock_waits.behind(scheduler, tx, takers)
+    unfilled: Mapping[str, str] = {}
     with lane_waits.kept(scheduler, tx) if crowded else nullcontext():
         _keep_waits(tx, ready, picked.chosen, crowded=crowded)
         if request.lease:
-            started = start.start(scheduler, tx, request, picked.chosen, picked.rates)
+            started, unfilled = start.start(scheduler, tx, request, picked.chosen, picked.rates)
         else:
             started = start.claim(scheduler, tx, request, picked.chosen)
     limit_waits.note(tx, [(one.job, one.mark) for one in picked.limited], picked.marks)
@@ -60,6 +61,7 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     freed = {lock.key for one in picked.chosen if one.job.gated for lock in one.job.terms.locks}
     if picked.refused or freed:
         consequences.admit_or_end(scheduler, tx, [*picked.refused, *behind], freed=freed)
+    finish.refuse(scheduler, tx, unfilled)
     return started
 
 

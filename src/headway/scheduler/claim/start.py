@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -12,6 +12,9 @@ from headway.domain.manage.limits import Rate
 from headway.domain.steps import Step
 from headway.domain.values import moments
 from headway.protocol.work_values import Started
+from headway.scheduler import alone
+from headway.scheduler.claim import filling
+from headway.scheduler.claim.filling import Filled, Taking
 from headway.scheduler.explain import journals as explained
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import claims, jobs, locks, payloads, runs
@@ -20,9 +23,17 @@ from headway.storage.admit import lock_lines
 from headway.storage.claims import Claim
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import limits
+from headway.storage.payloads import Payload
 
 if TYPE_CHECKING:
     from headway.scheduler.claim.pick import Candidate, ClaimRequest
+
+
+class Starts(NamedTuple):
+    """Jobs that started, and runs that cannot go on, each with the reason."""
+
+    started: list[Started]
+    unfilled: Mapping[str, str]
 
 
 def start(
@@ -31,10 +42,13 @@ def start(
     request: "ClaimRequest",
     chosen: "Sequence[Candidate]",
     rates: Mapping[str, Rate],
-) -> list[Started]:
-    """Grant a lease and open a run for each; starts count against these rates."""
+) -> Starts:
+    """Grant a lease and open a run for each; starts count against these rates.
+
+    The params of some runs cannot be filled in: no worker gets them, and they are to be ended.
+    """
     if not chosen:
-        return []
+        return Starts([], {})
     states.check_all(((one.job.number, one.job.status) for one in chosen), states.RUNNING)
     ttl_s = request.ttl_s or scheduler.rules.lease_ttl_s
     run_ids = {one.job.number: scheduler.new_id(tx.now) for one in chosen}
@@ -53,12 +67,16 @@ def start(
     lock_lines.leave(tx, [one.job.number for one in gated if one.job.terms.locks])
     starts = [(one.job.number, one.lane) for one in chosen]
     limits.count_rates(tx, scheduler.concurrency, rates, starts)
-    bodies = payloads.read(tx, [one.job.payload_id for one in chosen])
+    bodies, filled = _params(scheduler, tx, chosen)
+    alone.to_refuse(tx, filled.unfilled)
+    if filled.bodies:
+        payloads.fill_in(tx, {run_ids[number]: body for number, body in filled.bodies.items()})
     journals = explained.to_send(tx, [one.job.number for one in chosen if one.job.journal])
-    return [
+    started = [
         _started(
             one,
-            bodies[one.job.payload_id],
+            bodies,
+            filled,
             timeout_s,
             Lease(
                 lease_id=run_ids[one.job.number],
@@ -73,7 +91,18 @@ def start(
             journals.get(one.job.number, ()),
         )
         for one, timeout_s in zip(chosen, timeouts, strict=True)
+        if one.job.number not in filled.unfilled
     ]
+    return Starts(started, {run_ids[number]: why for number, why in filled.unfilled.items()})
+
+
+def _params(
+    scheduler: Scheduler, tx: Transaction, chosen: "Sequence[Candidate]"
+) -> tuple[dict[int, Payload], Filled]:
+    """The params of these jobs by payload id, and those that results are filled in."""
+    found = payloads.read(tx, [one.job.payload_id for one in chosen])
+    taking = (Taking(one.job, one.lane.job_type, found[one.job.payload_id]) for one in chosen)
+    return found, filling.fill(tx, taking, scheduler.rules.largest_params)
 
 
 def _grant(
@@ -129,9 +158,9 @@ def claim(
     lock_lines.claim(tx, [one.job.number for one in chosen if one.job.says("locks")])
     for one in chosen:
         tx.note(events.CLAIMED, one.job.number, {"worker_id": request.worker_id})
-    bodies = payloads.read(tx, [one.job.payload_id for one in chosen])
+    bodies, filled = _params(scheduler, tx, chosen)
     tx.due_at(expires)
-    started = [_started(one, bodies[one.job.payload_id], _timeout_s(one), None) for one in chosen]
+    started = [_started(one, bodies, filled, _timeout_s(one), None) for one in chosen]
     return [msgspec.structs.replace(one, claim_expires_at=expires) for one in started]
 
 
@@ -141,17 +170,20 @@ def _timeout_s(one: "Candidate") -> float | None:
 
 def _started(
     one: "Candidate",
-    params: str,
+    bodies: Mapping[int, Payload],
+    filled: Filled,
     timeout_s: float | None,
     lease: Lease | None,
     steps: tuple[Step, ...] | None = (),
 ) -> Started:
+    body = filled.bodies.get(one.job.number)
     return Started(
         number=one.job.number,
         job_id=one.job.job_id,
         job_type=one.lane.job_type,
         attempt=one.job.attempt,
-        params=params,
+        params=bodies[one.job.payload_id].body if body is None else body,
+        filled=body is not None,
         timeout_s=timeout_s,
         lease=lease,
         steps=steps,

@@ -62,16 +62,16 @@ def _shown_errors(
     ended: Sequence[JobRecord],
 ) -> dict[str, str]:
     """Errors by run, without the secret params that they quote: events and webhooks tell them."""
-    failed = {str(one.run_id): one for one in ended if outcomes[str(one.run_id)].error}
+    failed = [str(one.run_id) for one in ended if outcomes[str(one.run_id)].error]
     if not failed:
         return {}
-    params = payloads.read(tx, [one.payload_id for one in failed.values()])
+    params = payloads.of_runs(tx, failed)
     names = secrets.names(scheduler.rules.secret_params)
     return {
         run_id: secrets.hidden(
-            outcomes[run_id].error or "", codec.load(params[one.payload_id]), names
+            outcomes[run_id].error or "", codec.load(params[run_id]), names
         )
-        for run_id, one in failed.items()
+        for run_id in failed
     }
 
 
@@ -193,3 +193,14 @@ def abandon(
     close_runs(tx, [(one, outcome) for one in ended], LeaseState.EXPIRED)
     consequences.settle(scheduler, tx, ended)
     return ended
+
+
+def refuse(scheduler: Scheduler, tx: Transaction, reasons: Mapping[str, str]) -> None:
+    """End runs, by their leases, that no worker got: they fail of these reasons, for good."""
+    if reasons:
+        outcomes = {
+            run_id: Outcome(status=RunStatus.FAILED, error=error, retry=False)
+            for run_id, error in reasons.items()
+        }
+        found = release(scheduler, tx, outcomes)
+        end(scheduler, tx, [(one, outcomes[str(one.record.run_id)]) for one in found])

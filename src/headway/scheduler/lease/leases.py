@@ -15,7 +15,7 @@ from headway.scheduler.admit import lane_waits, lock_queues, lock_waits, own_gat
 from headway.scheduler.admit.gate_facts import gather
 from headway.scheduler.claim import start
 from headway.scheduler.claim.pick import Candidate, ClaimRequest
-from headway.scheduler.finish import consequences
+from headway.scheduler.finish import consequences, finish
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import claims, job_changes, jobs, lanes
@@ -53,11 +53,14 @@ def request(
         rates = limits.rates(tx)
         behind = lock_waits.behind(scheduler, tx, [record])
         with lane_waits.kept(scheduler, tx):
-            (started,) = start.start(scheduler, tx, wanted, [candidate], rates)
+            started, unfilled = start.start(scheduler, tx, wanted, [candidate], rates)
+        if unfilled:
+            finish.refuse(scheduler, tx, unfilled)
+            return Denied(retry_after_ms=0, reason=", ".join(unfilled.values()))
         if freed := lock_queues.keys_of([record]):
             consequences.admit_or_end(scheduler, tx, behind, freed=freed)
-        assert started.lease is not None
-        return Granted(lease=started.lease)
+        assert started[0].lease is not None
+        return Granted(lease=started[0].lease)
     kind, reason, fullness = denied
     if record.status is not states.LEASE_PENDING or record.wait_detail != reason:
         tx.note(events.LEASE_DENIED, record.number, {"reason": reason})

@@ -182,7 +182,8 @@ def _check(tx: Transaction, schedule: Schedule) -> None:
 
 def _check_params(scheduler: Scheduler, schedule: Schedule, template: Template) -> None:
     """What every fire would be refused for is refused now."""
-    params.encode(scheduler, template.job_type, params.merged(template.params, schedule.params))
+    given = params.merged(scheduler, template.params, schedule.params)
+    params.encode(scheduler, template.job_type, given)
 
 
 def _with_next(schedule: Schedule, now: datetime) -> Schedule:

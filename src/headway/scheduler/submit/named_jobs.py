@@ -31,6 +31,10 @@ class EarlierJobs:
         """The job with this name, if there is one."""
         return self._found.get(_key(name))
 
+    def chain(self, name: str) -> int:
+        """The chain of a job that is known to exist."""
+        return self._found[_key(name)].chain
+
 
 def _key(name: str) -> str | int:
     text = name.strip()

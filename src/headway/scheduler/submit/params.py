@@ -30,19 +30,23 @@ def checked(scheduler: Scheduler, params: Mapping[str, Any]) -> Checked:
     return plain_json.checked(params, "params", scheduler.rules.largest_params)
 
 
-def merged(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def merged(scheduler: Scheduler, stored: Mapping[str, Any], given: Mapping[str, Any]) -> Checked:
     """Params that are kept already, and those that are given, which win."""
-    whole = {**stored, **given}
-    return Checked(whole) if isinstance(given, Checked) else whole
+    new = checked(scheduler, given)
+    return plain_json.joined(stored, new) if stored else new
 
 
-def _check(scheduler: Scheduler, job_type: str, params: Mapping[str, Any]) -> None:
+def _check(scheduler: Scheduler, job_type: str, params: Checked) -> None:
+    later = {one.name for one in params.taken}
     if job_type == COMMAND:
-        command = CommandParams.check(params)
+        command = CommandParams.check_apart(params, later)
         if command.cwd is not None:
             _check_folder(scheduler, command.cwd)
     elif handler := scheduler.handlers.get(job_type):
-        handler.check(params)
+        if later:
+            handler.check_apart(params, later)
+        else:
+            handler.check(params)
 
 
 def _check_folder(scheduler: Scheduler, cwd: str) -> None:

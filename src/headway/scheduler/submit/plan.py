@@ -102,7 +102,7 @@ class _Planner:
         """The job of a plan, or the reason why there can be none."""
         request, template, origin = plan.request, plan.template, self._origin
         lane_id, job_type = self._lane(request, template)
-        body = self._params(job_type, plan)
+        body = params.encode(self._scheduler, job_type, plan.params)
         step = plan.number - self._allocation.number
         start = job_requests.start_time(request, self._facts.now)
         return NewJob(
@@ -111,6 +111,7 @@ class _Planner:
             lane_id=lane_id,
             payload_id=0 if body == "{}" else self._allocation.payload_id + step,
             params=None if body == "{}" else body,
+            refers=bool(plan.params.taken),
             priority=job_requests.priority_of(request, template),
             position=self._allocation.position + step * POSITION_GAP,
             terms=self._terms(request, template, after),
@@ -144,13 +145,6 @@ class _Planner:
         self._check_limits(lane.limits)
         self.lanes.append(lane)
         return len(self.lanes) - 1, lane.job_type
-
-    def _params(self, job_type: str, plan: Plan) -> str:
-        stored = {**(plan.template.params if plan.template else {}), **self._origin.params}
-        given = plan.request.params
-        return params.encode(
-            self._scheduler, job_type, params.merged(stored, given) if stored else given
-        )
 
     def _terms(
         self, request: JobRequest, template: Template | None, after: tuple[After, ...]

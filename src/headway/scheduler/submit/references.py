@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from headway.domain import errors, graph
+from headway.domain import errors, graph, taken
 from headway.domain.jobs import After, Policy
 from headway.domain.manage.templates import Template
 from headway.domain.requests import job_requests
-from headway.domain.requests.after_requests import REF, targets
+from headway.domain.requests.after_requests import REF, Target, targets
 from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
+from headway.domain.values.plain_json import Checked
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.named_jobs import EarlierJobs
 from headway.storage.new_jobs import NewJob
@@ -30,12 +31,14 @@ class Plan(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     asked: JobRequest
     request: JobRequest
+    params: Checked
+    """Those of its template and of its request together."""
     template: Template | None
     number: int
     job_id: str
 
 
-Targets = Mapping[int, Sequence[tuple[str, Policy]]]
+Targets = Mapping[int, Sequence[Target]]
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -47,7 +50,7 @@ class Named(msgspec.Struct, frozen=True):
     def earlier(self) -> Iterator[str]:
         """The names of jobs from before."""
         for some in self.targets.values():
-            yield from (name for name, _ in some if not name.startswith(REF))
+            yield from (one.name for one in some if not one.name.startswith(REF))
 
 
 def read(
@@ -57,7 +60,9 @@ def read(
     turns: Turns,
 ) -> Named:
     """What these jobs come after, by the names in their requests."""
-    named = {plan.number: targets(plan.request) for plan in turns.each(plans.items())}
+    named = {
+        plan.number: targets(plan.request, plan.params.taken) for plan in turns.each(plans.items())
+    }
     return Named(named, _refs(wanted, plans, found, turns))
 
 
@@ -80,8 +85,8 @@ def resolve(
             named[previous.number, Policy.FINISHED] = After(
                 job=previous.job_id, number=previous.number, policy=Policy.FINISHED
             )
-        for target, policy in targets[plan.number]:
-            job_id, number = refs[target] if target in refs else earlier[target]
+        for name, policy, _ in targets[plan.number]:
+            job_id, number = refs[name] if name in refs else earlier[name]
             named.setdefault((number, policy), After(job=job_id, number=number, policy=policy))
         after[plan.number] = tuple(named.values())
         previous = plan
@@ -109,22 +114,65 @@ def _refs(
 def _earlier(
     earlier_jobs: EarlierJobs,
     refs: Mapping[str, tuple[str, int]],
-    targets: Iterable[Sequence[tuple[str, Policy]]],
+    targets: Iterable[Sequence[Target]],
 ) -> dict[str, tuple[str, int]]:
     """Jobs from before this submit that it names, by the name used, each with its chain."""
     found: dict[str, tuple[str, int]] = {}
-    for name in (target for some in targets for target, _ in some):
+    for name, _, field in (target for some in targets for target in some):
         if name in refs or name in found:
             continue
         if name.startswith(REF):
             raise errors.UnknownReference(
-                "after", "job of this batch with ref", repr(name[len(REF) :])
+                field, "job of this batch with ref", repr(name[len(REF) :])
             )
         job = earlier_jobs.find(name)
         if job is None:
-            raise errors.UnknownReference("after", "job", name)
+            raise errors.UnknownReference(field, "job", name)
         found[name] = (job.job_id, job.chain)
     return found
+
+
+def with_ids(
+    plans: Mapping[int, Plan],
+    named_jobs: Named,
+    earlier: EarlierJobs,
+    after: Mapping[int, Sequence[After]],
+) -> dict[int, Plan]:
+    """The plans, in whose params the jobs whose results they take have their ids."""
+    return {
+        place: plan
+        if not plan.params.taken
+        else msgspec.structs.replace(
+            plan,
+            params=_with_ids(plan.params, named_jobs.refs, earlier, after[plan.number]),
+        )
+        for place, plan in plans.items()
+    }
+
+
+def _with_ids(
+    params: Checked,
+    refs: Mapping[str, tuple[str, int]],
+    earlier: EarlierJobs,
+    after: Sequence[After],
+) -> Checked:
+    ids = {one.number: one.job for one in after if one.policy is Policy.SUCCESS}
+    named = []
+    for one in params.taken:
+        job = refs[one.job][1] if one.job in refs else earlier.chain(one.job)
+        named.append((one, taken.written(ids[job], one.path)))
+    return Checked(taken.put(params, named), taken=params.taken)
+
+
+def among(params: Checked, earlier: EarlierJobs, after: Sequence[After]) -> Checked:
+    """New params of a job, with ids: they take results only of jobs that it comes after already."""
+    awaited = {one.number for one in after if one.policy is Policy.SUCCESS}
+    for one in params.taken:
+        job = earlier.find(one.job)
+        if job is None or job.chain not in awaited:
+            problem = f"the job does not come after the success of job {one.job}"
+            raise errors.InvalidRequest(one.field, problem)
+    return _with_ids(params, {}, earlier, after) if params.taken else params
 
 
 def refuse_cycles(new_jobs: Sequence[NewJob], plans: Mapping[int, Plan]) -> None:

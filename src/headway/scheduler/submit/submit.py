@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
+from typing import Any
 
 import msgspec
 
-from headway.domain import errors
+from headway.domain import errors, taken
 from headway.domain.jobs import Job
 from headway.domain.manage.audit import ranges
 from headway.domain.manage.tokens import Principal
@@ -44,7 +45,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 
     scheduler: Scheduler
     request: JobRequest
-    check: Callable[[Transaction], None] | None = None
+    check: Callable[[Transaction, JobRequest], None] | None = None
     by: Principal | None = None
     """The name in the audit log, if it has one."""
 
@@ -64,9 +65,10 @@ def submit_later(submission: Submission) -> "Future[Receipt]":
 
 def prepared(scheduler: Scheduler, wanted: Sequence[JobRequest]) -> list[JobRequest]:
     """The requests, checked as far as they can be without a transaction, which holds up others."""
-    job_requests.check_count(wanted)
     with Turns(wanted) as turns:
-        return [_prepared(scheduler, request) for request in turns.each(enumerate(wanted))]
+        ready = [_prepared(scheduler, request) for request in turns.each(enumerate(wanted))]
+    job_requests.check_count(ready)
+    return ready
 
 
 def _prepared(scheduler: Scheduler, request: JobRequest) -> JobRequest:
@@ -83,7 +85,7 @@ def submit_each(tx: Transaction, submissions: Sequence[Submission]) -> list[Rece
     """Jobs of different callers, in one go."""
     for submission in submissions:
         if submission.check is not None:
-            submission.check(tx)
+            submission.check(tx, submission.request)
     requested = [submission.request for submission in submissions]
     new_jobs = NewViews(tx)
     made = submit_all(submissions[0].scheduler, tx, requested, shown=new_jobs)
@@ -91,7 +93,7 @@ def submit_each(tx: Transaction, submissions: Sequence[Submission]) -> list[Rece
     _note_submits(tx, submissions, made)
     standing = views.new(submissions[0].scheduler, tx, [shown[one.number] for one in made])
     return [
-        _receipt(tx, one, job, request)
+        _receipt(submissions[0].scheduler, tx, one, job, request)
         for one, job, request in zip(made, standing, requested, strict=True)
     ]
 
@@ -109,13 +111,28 @@ def _note_submits(
         audit.note_all(tx, submissions[0].scheduler.new_id, submits)
 
 
-def _receipt(tx: Transaction, one: Submitted, job: Job, request: JobRequest) -> Receipt:
+def _receipt(
+    scheduler: Scheduler, tx: Transaction, one: Submitted, job: Job, request: JobRequest
+) -> Receipt:
     if one.deduplicated:
         template = templates.find(tx, request.template) if request.template else None
-        wanted = {**(template.params if template else {}), **request.params}
-        differ = msgspec.json.decode(codec.dump(wanted)) != job.params
+        stored = template.params if template else {}
+        wanted = params.merged(scheduler, stored, request.params)
+        differ = _as_stored(tx, wanted) != job.params
         job = msgspec.structs.replace(job, deduplicated=True, params_differ=differ)
     return Receipt(job=job, created=one.created)
+
+
+def _as_stored(tx: Transaction, wanted: Checked) -> Any:
+    """Params as they would be stored for a job of their own."""
+    (links,) = tx.ask(named_jobs.named(one.job for one in wanted.taken))
+    earlier = EarlierJobs(links)
+    ids = [
+        (one, taken.written(found.job_id, one.path))
+        for one in wanted.taken
+        if (found := earlier.find(one.job))
+    ]
+    return msgspec.json.decode(codec.dump(taken.put(wanted, ids)))
 
 
 class NewViews:
@@ -169,15 +186,19 @@ def _submit_all(
         _check_repository(scheduler, request)
     found = keys.find(tx, wanted, turns)
     fresh = [place for place in range(len(wanted)) if place not in found]
-    new = turns.each((place, wanted[place]) for place in fresh)
-    asked = ((request, known.find(request.template)) for request in new)
+    given = _params(scheduler, wanted, found, known, origin, turns)
+    asked = (
+        (wanted[place], known.find(wanted[place].template), given[place].taken)
+        for place in turns.each((place, place) for place in fresh)
+    )
     alone.to_submit(tx, asked, lane_ids, finds_some=bool(found))
     allocation = jobs.allocate(tx, jobs=len(fresh), positions=len(fresh), payloads=len(fresh))
-    plans = _plans(scheduler, tx, wanted, fresh, allocation, known, turns)
-    all_plans = plans | _unneeded(wanted, found, known, turns)
+    plans = _plans(scheduler, tx, wanted, given, fresh, allocation, known, turns)
+    all_plans = plans | _unneeded(wanted, given, found, known, turns)
     named = references.read(all_plans, found, wanted, turns)
     facts = _gather(scheduler, tx, allocation, named, all_plans.values())
     after = references.resolve(named, all_plans, facts.earlier, turns, sequential=origin.sequential)
+    all_plans = references.with_ids(all_plans, named, facts.earlier, after)
     planned = plan.plan_jobs(scheduler, all_plans, after, facts, origin, turns)
     ids = [lane_ids.find(lane) for lane in planned.lanes]
     new_jobs = [
@@ -219,10 +240,30 @@ def _with_defaults(scheduler: Scheduler, known: Templates, request: JobRequest) 
     return job_requests.filled_in(request, defaults, template) if defaults else request
 
 
+def _params(
+    scheduler: Scheduler,
+    wanted: Sequence[JobRequest],
+    found: Mapping[int, Submitted],
+    known: Templates,
+    origin: Origin,
+    turns: Turns,
+) -> dict[int, Checked]:
+    """The params of each job by its place, but for those that are not looked at again."""
+    given = {}
+    for place, request in turns.each(enumerate(enumerate(wanted))):
+        if place in found and not found[place].deduplicated:
+            continue
+        template = known.find(request.template)
+        stored = {**(template.params if template else {}), **origin.params}
+        given[place] = params.merged(scheduler, stored, request.params)
+    return given
+
+
 def _plans(
     scheduler: Scheduler,
     tx: Transaction,
     wanted: Sequence[JobRequest],
+    given: Mapping[int, Checked],
     fresh: Sequence[int],
     allocation: Allocation,
     known: Templates,
@@ -235,6 +276,7 @@ def _plans(
         plans[place] = Plan(
             asked=turns.asked[place],
             request=request,
+            params=given[place],
             template=template,
             number=allocation.number + step,
             job_id=scheduler.new_id(tx.now),
@@ -244,6 +286,7 @@ def _plans(
 
 def _unneeded(
     wanted: Sequence[JobRequest],
+    given: Mapping[int, Checked],
     found: Mapping[int, Submitted],
     known: Templates,
     turns: Turns,
@@ -253,6 +296,7 @@ def _unneeded(
         place: Plan(
             asked=turns.asked[place],
             request=wanted[place],
+            params=given[place],
             template=known.find(wanted[place].template),
             number=one.chain,
             job_id=one.job_id,

@@ -206,7 +206,20 @@ SELECT number FROM jobs WHERE schedule_id = :schedule_id AND phase <> 3 LIMIT 1;
 
 -- name: payloads
 -- Some params.
-SELECT payload_id, body FROM payloads WHERE payload_id IN :payload_ids[bigint];
+SELECT payload_id, body, refers FROM payloads WHERE payload_id IN :payload_ids[bigint];
+
+-- name: params_of_runs
+-- The params that some runs had.
+SELECT r.run_id, p.body FROM runs r JOIN payloads p USING (payload_id) WHERE r.run_id IN :run_ids[text];
+
+-- name: chain_results
+-- How the links of some chains succeeded, oldest first.
+SELECT j.number, j.chain, j.status, r.result FROM jobs j LEFT JOIN runs r ON r.run_id = j.run_id
+WHERE j.number IN :chains[bigint] AND j.chain = j.number AND j.status IN ('SUCCEEDED', 'SKIPPED')
+UNION ALL
+SELECT j.number, j.chain, j.status, r.result FROM jobs j LEFT JOIN runs r ON r.run_id = j.run_id
+WHERE j.chain IN :chains[bigint] AND j.retry_of IS NOT NULL AND j.status IN ('SUCCEEDED', 'SKIPPED')
+ORDER BY 2, 1;
 
 -- name: return_claim
 -- A claim led to nothing.

@@ -4,6 +4,10 @@ INSERT INTO runs (run_id, job_number, attempt, generation, payload_id, worker_id
 SELECT run_id, number, attempt, generation, payload_id, worker_id, 'ACTIVE', :ttl_ms, started_at, :output_at::text
 FROM jobs WHERE number IN :numbers[bigint];
 
+-- name: set_params_of_run
+-- A run that has just been opened has params of its own: in those of its job, results are filled in.
+UPDATE runs SET payload_id = :payload_id WHERE run_id = :run_id AND status IS NULL;
+
 -- name: output_home
 -- In which data directory the output of a run is; unknown for runs of earlier versions.
 SELECT output_at FROM runs WHERE run_id = :run_id;

@@ -14,8 +14,8 @@ RETURNING lane_id;
 
 -- name: insert_payload
 -- Params of a job.
-INSERT INTO payloads (payload_id, body)
-SELECT payload_id, body FROM json_populate_recordset(CAST(NULL AS payloads), CAST(:rows AS json));
+INSERT INTO payloads (payload_id, body, refers)
+SELECT payload_id, body, refers FROM json_populate_recordset(CAST(NULL AS payloads), CAST(:rows AS json));
 
 -- name: insert_job
 -- A new job.

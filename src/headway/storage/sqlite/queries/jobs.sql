@@ -16,7 +16,7 @@ RETURNING lane_id;
 
 -- name: insert_payload
 -- Params of a job.
-INSERT INTO payloads (payload_id, body) VALUES (:payload_id, :body);
+INSERT INTO payloads (payload_id, body, refers) VALUES (:payload_id, :body, :refers);
 
 -- name: insert_job
 -- A new job.
