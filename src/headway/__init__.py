@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from headway.client.handles import JobHandle
     from headway.client.options import JobOptions, SubmitOptions
     from headway.client.pipelines import Pipeline
-    from headway.client.references import Step
+    from headway.client.references import Step, Steps
     from headway.domain import errors
     from headway.domain.answers import Graph, QueueStatus, Why
     from headway.domain.errors import (
@@ -147,6 +147,7 @@ _HOMES = {
     "Skip": "headway.domain.signals",
     "StandardPolicy": "headway.domain.manage.limits",
     "Step": "headway.client.references",
+    "Steps": "headway.client.references",
     "SubmitOptions": "headway.client.options",
     "Suspended": "headway.domain.signals",
     "Template": "headway.domain.manage.templates",
@@ -236,6 +237,7 @@ __all__ = [
     "Skip",
     "StandardPolicy",
     "Step",
+    "Steps",
     "SubmitOptions",
     "Suspended",
     "Template",

@@ -114,6 +114,29 @@ def _refused(cli: Cli, text: str) -> str:
     return cli.error("submit", "--file", "bad.json", code=2)
 
 
+def test_the_jobs_of_a_file_take_results_from_each_other(cli: Cli) -> None:
+    (cli.folder / "flow.toml").write_text(
+        """
+        [[jobs]]
+        ref = "count"
+        job_type = "count"
+
+        [[jobs]]
+        job_type = "command"
+        params = {argv = ["echo", {"$result" = "ref:count", path = "lines.0"}]}
+        """
+    )
+    first, second = cli.json("submit", "--file", "flow.toml")["jobs"]
+    job = cli.json("jobs", "show", str(second["number"]))
+    taken = {"$result": first["job_id"], "path": "lines.0"}
+    assert job["params"] == {"argv": ["echo", taken]}
+    assert [one["job"] for one in job["after"]] == [first["job_id"]]
+    one = cli.json("submit", "echo", f'text={{"$result": {first["number"]}}}')
+    assert one["params"] == {"text": {"$result": first["job_id"]}}
+    problem = cli.error("submit", "echo", 'text={"$result": 99}', code=2)
+    assert "params.text: there is no job 99" in problem
+
+
 def test_the_answer_names_other_jobs_by_their_numbers(cli: Cli) -> None:
     cli.call("submit", "story")
     assert cli.text("submit", "story", "--after", "1") == (

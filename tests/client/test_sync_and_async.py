@@ -27,8 +27,8 @@ NOTHING_TO_WAIT_FOR = {
     },
     headway.Client: set(),
     headway.JobFunction: {"options", "request", "record_step_on", "submit_on"},
-    headway.JobHandle: set(),
-    headway.Pipeline: {"add", "add_command"},
+    headway.JobHandle: {"value"},
+    headway.Pipeline: {"add", "add_command", "map"},
 }
 """What asks nobody; `submit_on` asks on the caller's own connection, which is not async."""
 

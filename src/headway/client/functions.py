@@ -22,6 +22,7 @@ from typing import (
 from headway.client import options
 from headway.client.handles import JobHandle
 from headway.client.options import JobOptions, SubmitOptions
+from headway.domain import taken
 from headway.domain.handlers import Handler
 from headway.domain.requests.job_requests import BatchJobRequest
 from headway.protocol import jobs
@@ -94,7 +95,10 @@ class JobFunction(Generic[Params, Result]):
     def request(self, *args: Params.args, **kwargs: Params.kwargs) -> BatchJobRequest:
         """What `submit` would ask for; params that do not fit are refused here."""
         params = self.handler.bind(*args, **kwargs)
-        self.handler.check(params)
+        if later := {one.name for one in taken.found(params)}:
+            self.handler.check_apart(params, later)
+        else:
+            self.handler.check(params)
         return options.request(self.handler.job_type, params, self._options)
 
 

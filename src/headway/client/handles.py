@@ -3,7 +3,7 @@
 from typing import Any, Generic, TypeVar, cast
 
 from headway.client.client import Client
-from headway.domain import errors, states
+from headway.domain import errors, states, taken
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Job, JobResult
 from headway.domain.states import JobStatus
@@ -45,6 +45,14 @@ class JobHandle(Generic[Result]):
     async def result_async(self, timeout: float | None = None) -> Result:
         """Like `result`, without blocking the event loop."""
         return self._unpack(await self._client.wait_async(self.job_id, timeout))
+
+    @property
+    def value(self) -> Result:
+        """Its result, for the params of another job, which then comes after this one.
+
+        Until that one starts it only stands for the result, or with `.name` and `[0]` for a part.
+        """
+        return cast(Result, taken.Value(self.job_id))
 
     def fetch(self) -> Job:
         """The job as it is now."""

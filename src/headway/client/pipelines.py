@@ -1,18 +1,19 @@
 """A graph of jobs in one call.
 
 >>> with app.pipeline() as flow:
-...     data = flow.add(fetch, url="…")
-...     left = flow.add(clean.options(after=data), how="left")
-...     right = flow.add(clean.options(after=data), how="right")
-...     flow.add(merge.options(after=[left, right]))
+...     page = flow.add(fetch, url="…")
+...     thumbs = flow.map(resize, image=[1, 2, 3], page=page.value)
+...     flow.add(publish.options(after=page), thumbs=thumbs.values)
 >>> flow.handles[-1].result()
+
+A result that is passed on makes its job the predecessor; `after` says it where nothing is passed.
 
 `async with` submits without blocking the event loop.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack
 
 import msgspec
 
@@ -20,9 +21,11 @@ from headway.client import options
 from headway.client.client import Client
 from headway.client.handles import JobHandle
 from headway.client.options import SubmitOptions
-from headway.client.references import Step
+from headway.client.references import Step, Steps
+from headway.domain import taken
 from headway.domain.handlers import Handler
 from headway.domain.requests.job_requests import BatchJobRequest
+from headway.domain.values import json_types
 from headway.protocol import jobs
 from headway.protocol.jobs import Batch, BatchAnswer
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from headway.client.functions import JobFunction
 
 Params = ParamSpec("Params")
+Result = TypeVar("Result")
 
 
 def handles(
@@ -43,6 +47,22 @@ def handles(
         JobHandle(client, one.job_id, one.number, handlers.get(request.job_type or ""))
         for request, one in zip(requests, made.jobs, strict=True)
     ]
+
+
+def _is_several(value: Any) -> bool:
+    """Whether there is a job for each element; what a job comes to is one, whatever it is."""
+    whole = (str, bytes, bytearray, Mapping, taken.Value)
+    return isinstance(value, Iterable) and not isinstance(value, whole)
+
+
+def _why_no_map(several: Mapping[str, Sequence[Any]]) -> str:
+    if not several:
+        return (
+            "none of the params is a list: a job for each element of a result that is still to"
+            " come can only be made by a handler"
+        )
+    lengths = ", ".join(f"{name} has {len(one)}" for name, one in several.items())
+    return f"lists of different lengths cannot go side by side: {lengths}"
 
 
 class Pipeline:
@@ -62,16 +82,31 @@ class Pipeline:
         self.handles: list[JobHandle[Any]] = []
 
     def add(
-        self, function: "JobFunction[Params, Any]", *args: Params.args, **params: Params.kwargs
-    ) -> Step:
+        self, function: "JobFunction[Params, Result]", *args: Params.args, **params: Params.kwargs
+    ) -> Step[Result]:
         """Add a job."""
         return self._add(function.request(*args, **params))
 
-    def add_command(self, *argv: str, **chosen: Unpack[SubmitOptions]) -> Step:
-        """Add a program to run."""
-        return self._add(options.request("command", {"argv": list(argv)}, chosen))
+    def map(self, function: "JobFunction[..., Result]", /, **params: Any) -> Steps[Result]:
+        """Add a job for each element of the lists among the params; other params are for all.
 
-    def _add(self, request: BatchJobRequest) -> Step:
+        Lists of the same length go side by side. A list that is meant as a whole is written once
+        for each job: `tags=[["a", "b"]] * 3`.
+        """
+        several = {name: list(one) for name, one in params.items() if _is_several(one)}
+        lengths = {len(one) for one in several.values()}
+        if len(lengths) != 1:
+            raise TypeError(_why_no_map(several))
+        return Steps(
+            self.add(function, **{**params, **dict(zip(several, each, strict=True))})
+            for each in zip(*several.values(), strict=True)
+        )
+
+    def add_command(self, *argv: str, **chosen: Unpack[SubmitOptions]) -> Step[None]:
+        """Add a program to run."""
+        return self._add(options.request("command", json_types.plain({"argv": argv}), chosen))
+
+    def _add(self, request: BatchJobRequest) -> Step[Any]:
         self._refuse_if_submitted()
         ref = f"step-{len(self._requests) + 1}"
         self._requests.append(msgspec.structs.replace(request, ref=ref))

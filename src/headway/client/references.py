@@ -1,22 +1,44 @@
-"""How one job names another, for `after`."""
+"""How one job names another, for `after`, and its result, for params."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import Any, Generic, Literal, NotRequired, TypeAlias, TypedDict, TypeVar, cast
 
 from headway.client import words
 from headway.client.handles import JobHandle
+from headway.domain import taken
 from headway.domain.jobs import Job, Policy
 from headway.domain.requests.job_requests import AfterRequest
 
+Result = TypeVar("Result")
 
-class Step:
-    """A job of a pipeline, for `after`."""
+
+class Step(Generic[Result]):
+    """A job of a pipeline, for `after` of another one; its `value` is for their params."""
 
     def __init__(self, ref: str) -> None:
         self.reference = f"ref:{ref}"
 
+    @property
+    def value(self) -> Result:
+        """Its result, for the params of another job, which then comes after this one.
 
-Reference: TypeAlias = JobHandle[Any] | Job | Step | str | int
+        Until the job starts it only stands for the result, or with `.name` and `[0]` for a part.
+        """
+        return cast(Result, taken.Value(self.reference))
+
+
+class Steps(tuple[Step[Result], ...]):
+    """Jobs of a pipeline that do the same with different params."""
+
+    __slots__ = ()
+
+    @property
+    def values(self) -> list[Result]:
+        """Their results in their order, for a param of another job, which then comes after all."""
+        return [step.value for step in self]
+
+
+Reference: TypeAlias = JobHandle[Any] | Job | Step[Any] | str | int
 """A job: its handle, id or number; in a pipeline also a step."""
 
 

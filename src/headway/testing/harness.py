@@ -20,6 +20,7 @@ from headway.scheduler.programs import reports
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.scheduler.upkeep import timekeeper
 from headway.storage.engine.store import Store
+from headway.storage.engine.transaction import READY, Transaction
 from headway.storage.sqlite.database import SqliteDatabase
 from headway.testing.clock import MovableClock
 from headway.worker import run_logs
@@ -99,10 +100,16 @@ class Harness:
     def _run_next(self) -> bool:
         abilities = Abilities(job_types=served_types(self.app.handlers, commands=False))
         request = ClaimRequest(worker_id=WORKER, abilities=abilities)
-        started = self.store.write(lambda tx: dispatch.claim(self.scheduler, tx, request))
+        again, started = True, list[Started]()
+        while again and not started:
+            started, again = self.store.write(lambda tx: self._claim(tx, request))
         for job in started:
             self._report(job, self._execute(job))
         return bool(started)
+
+    def _claim(self, tx: Transaction, request: ClaimRequest) -> tuple[list[Started], bool]:
+        """Jobs, and whether the claim itself ended some, which may have set others free."""
+        return dispatch.claim(self.scheduler, tx, request), READY in tx.wakes
 
     def _report(self, job: Started, outcome: Outcome) -> None:
         assert job.lease is not None
