@@ -20,16 +20,16 @@ def fetch(url: str) -> int:
 
 
 @app.job
-def report(title: str) -> str:
+def report(title: str, lengths: list[int]) -> str:
     """Write a report."""
-    return f"# {title}"
+    return f"# {title}: {sum(lengths)} bytes"
 
 
 def main() -> None:
-    """Submit two pages to fetch, and a report that comes after both."""
+    """Submit two pages to fetch, and a report that gets what both come to."""
     with app.pipeline() as flow:
-        pages = [flow.add(fetch, url=f"http://127.0.0.1:8000/{name}") for name in ("a", "b")]
-        flow.add(report.options(after=pages, tags=["weekly"]), title="This week")
+        pages = flow.map(fetch, url=["http://127.0.0.1:8000/a", "http://127.0.0.1:8000/b"])
+        flow.add(report.options(tags=["weekly"]), title="This week", lengths=pages.values)
     for handle in flow.handles:
         print(f"job {handle.number} is {handle.status}")
     app.close()

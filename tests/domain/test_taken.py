@@ -1,7 +1,10 @@
 """What params take from results, without a store."""
 
-from typing import Any
+import dataclasses
+from typing import Any, NamedTuple
 
+import msgspec
+import pydantic
 import pytest
 
 from headway.domain import errors, taken
@@ -101,6 +104,11 @@ def test_a_command_gets_text_where_a_program_takes_only_text(
     assert taken.as_word(Taken(at, "x"), text) == word
 
 
+def test_a_command_is_shown_as_it_was_written() -> None:
+    words = ["echo", 7, {"$result": "x", "path": "n"}]
+    assert taken.as_typed(words) == ["echo", "7", '{"$result":"x","path":"n"}']
+
+
 def test_a_value_names_its_part_and_is_sent_as_a_reference() -> None:
     value: Any = Value("ref:a")
     assert json_types.plain({"x": [value, value.lines[0], value["a b"].c[-1]]}) == {
@@ -111,6 +119,48 @@ def test_a_value_names_its_part_and_is_sent_as_a_reference() -> None:
         ]
     }
     assert repr(value.lines) == "<the result of ref:a, lines>"
+
+
+class Aliased(pydantic.BaseModel):
+    price: int = pydantic.Field(alias="thePrice")
+
+
+class Renamed(msgspec.Struct, rename="camel"):
+    first_name: str
+    several: list[Aliased] | None
+
+
+class Pair(NamedTuple):
+    left: int
+    right: Renamed
+
+
+@dataclasses.dataclass
+class Whole:
+    pair: Pair
+    words: dict[str, Pair]
+    anything: Any = None
+
+
+@pytest.mark.parametrize(
+    ("of", "path"),
+    [
+        (lambda whole: whole.pair.right.first_name, "pair.1.firstName"),
+        (lambda whole: whole.pair[1].several[-1].price, "pair.1.several.-1.thePrice"),
+        (lambda whole: whole.words["a"].left, "words.a.0"),
+        (lambda whole: whole.anything.goes, "anything.goes"),
+    ],
+)
+def test_a_part_is_named_as_the_type_names_it(of: Any, path: str) -> None:
+    assert json_types.plain(of(Value("a", kind=Whole))) == {"$result": "a", "path": path}
+
+
+@pytest.mark.parametrize(
+    "of", [lambda whole: whole.pear, lambda whole: whole.pair.right.several[0].thePrice]
+)
+def test_a_field_that_the_type_does_not_have_is_refused_at_once(of: Any) -> None:
+    with pytest.raises(AttributeError, match=r"has no field '(pear|thePrice)'"):
+        of(Value("a", kind=Whole))
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,8 @@ class JobHandle(Generic[Result]):
 
         Until that one starts it only stands for the result, or with `.name` and `[0]` for a part.
         """
-        return cast(Result, taken.Value(self.job_id))
+        kind = Any if self._handler is None else self._handler.returns
+        return cast(Result, taken.Value(self.job_id, kind=kind))
 
     def fetch(self) -> Job:
         """The job as it is now."""

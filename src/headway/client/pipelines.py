@@ -85,7 +85,7 @@ class Pipeline:
         self, function: "JobFunction[Params, Result]", *args: Params.args, **params: Params.kwargs
     ) -> Step[Result]:
         """Add a job."""
-        return self._add(function.request(*args, **params))
+        return self._add(function.request(*args, **params), function.handler.returns)
 
     def map(self, function: "JobFunction[..., Result]", /, **params: Any) -> Steps[Result]:
         """Add a job for each element of the lists among the params; other params are for all.
@@ -106,11 +106,11 @@ class Pipeline:
         """Add a program to run."""
         return self._add(options.request("command", json_types.plain({"argv": argv}), chosen))
 
-    def _add(self, request: BatchJobRequest) -> Step[Any]:
+    def _add(self, request: BatchJobRequest, kind: Any = Any) -> Step[Any]:
         self._refuse_if_submitted()
         ref = f"step-{len(self._requests) + 1}"
         self._requests.append(msgspec.structs.replace(request, ref=ref))
-        return Step(ref)
+        return Step(ref, kind)
 
     def submit(self) -> list[JobHandle[Any]]:
         """Submit what was added, once, all or nothing; a `with` block does it at its end."""

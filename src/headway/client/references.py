@@ -15,8 +15,9 @@ Result = TypeVar("Result")
 class Step(Generic[Result]):
     """A job of a pipeline, for `after` of another one; its `value` is for their params."""
 
-    def __init__(self, ref: str) -> None:
+    def __init__(self, ref: str, kind: Any = Any) -> None:
         self.reference = f"ref:{ref}"
+        self._kind = kind
 
     @property
     def value(self) -> Result:
@@ -24,7 +25,7 @@ class Step(Generic[Result]):
 
         Until the job starts it only stands for the result, or with `.name` and `[0]` for a part.
         """
-        return cast(Result, taken.Value(self.reference))
+        return cast(Result, taken.Value(self.reference, kind=self._kind))
 
 
 class Steps(tuple[Step[Result], ...]):

@@ -128,6 +128,13 @@ def as_word(one: Taken, text: str) -> str:
     return msgspec.json.encode("" if text == "null" else text).decode()
 
 
+def as_typed(argv: Sequence[Any]) -> list[str]:
+    """The words of a command as they are shown: what stands for a result, as it is written."""
+    return [
+        msgspec.json.encode(one).decode() if isinstance(one, dict) else str(one) for one in argv
+    ]
+
+
 def put(params: Mapping[str, Any], values: Sequence[tuple[Taken, Any]]) -> dict[str, Any]:
     """The params with a value at each place; what is given is left as it is."""
     if not values:
@@ -145,14 +152,15 @@ class Value:
     """The result of a job that has still to run, or a part of it, for the params of another one.
 
     A part is named as in the result itself: `page.value.title`, `page.value["lines"][0]`. Nothing
-    else can be done with it: what it is will be known when the job has run.
+    else can be done with it: what it is will be known when the job has run. `kind` is its type.
     """
 
-    __slots__ = ("_job", "_path")
+    __slots__ = ("_job", "_kind", "_path")
 
-    def __init__(self, job: str, path: str | None = None) -> None:
+    def __init__(self, job: str, path: str | None = None, kind: Any = Any) -> None:
         self._job = job
         self._path = path
+        self._kind = kind
 
     def __getattr__(self, name: str) -> "Value":
         if name.startswith("_"):
@@ -162,9 +170,13 @@ class Value:
     def __getitem__(self, step: str | int) -> "Value":
         if not isinstance(step, str | int) or isinstance(step, bool):
             raise TypeError(f"{step!r} is neither the key nor the place of a part of a result")
-        if isinstance(step, str) and (not step or "." in step):
-            raise ValueError(f"a path cannot say the key {step!r}: pass the whole and look in it")
-        return Value(self._job, f"{self._path}.{step}" if self._path is not None else str(step))
+        # Loaded here: most programs name no part of a result.
+        from headway.domain.values import result_parts
+
+        key, kind = result_parts.step(self._kind, step)
+        if key == "" or "." in str(key):
+            raise ValueError(f"a path cannot say the key {key!r}: pass the whole and look in it")
+        return Value(self._job, str(key) if self._path is None else f"{self._path}.{key}", kind)
 
     def __repr__(self) -> str:
         part = f", {self._path}" if self._path is not None else ""

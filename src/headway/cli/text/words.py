@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from headway.cli.text.screen import Styled
-from headway.domain import states
+from headway.domain import states, taken
 from headway.domain.jobs import COMMAND, Job
 from headway.domain.secrets import SECRET_ENV
 
@@ -60,7 +60,7 @@ def work(job: Job) -> str:
     """What the job does: the command line, or its type with the params."""
     argv = job.params.get("argv")
     if job.job_type == COMMAND and isinstance(argv, list):
-        return shlex.join(str(part) for part in argv)
+        return shlex.join(taken.as_typed(argv))
     if job.omitted:
         return f"{job.job_type} ({job.omitted['params']:,} bytes of params)"
     return f"{job.job_type} {params(job.params)}".rstrip()

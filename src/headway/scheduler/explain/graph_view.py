@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from headway.domain import artifacts, errors
+from headway.domain import artifacts, errors, taken
 from headway.domain.answers import AfterEdge, Edge, Graph, Node
 from headway.domain.graph import DEFAULT_DEPTH
 from headway.domain.jobs import COMMAND, Job
@@ -231,4 +231,4 @@ def _node(job: Job) -> Node:
 def _command(job: Job) -> str:
     """What the job does, in one line."""
     argv = job.params.get("argv") if job.job_type == COMMAND else None
-    return shlex.join(map(str, argv)) if isinstance(argv, list) and argv else job.job_type
+    return shlex.join(taken.as_typed(argv)) if isinstance(argv, list) and argv else job.job_type
