@@ -31,7 +31,8 @@ def targets(request: JobRequest, taken: Sequence[Taken] = ()) -> list[Target]:
         if not text:
             raise errors.InvalidRequest("after", "an id is empty")
         found.append(Target(text, policy))
-    return [*found, *(Target(one.job, Policy.SUCCESS, one.field) for one in taken)]
+    found.extend([Target(one.job, Policy.SUCCESS, one.field) for one in taken])
+    return found
 
 
 def names_earlier_jobs(request: JobRequest, taken: Sequence[Taken]) -> bool:

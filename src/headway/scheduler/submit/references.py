@@ -139,15 +139,14 @@ def with_ids(
     after: Mapping[int, Sequence[After]],
 ) -> dict[int, Plan]:
     """The plans, in whose params the jobs whose results they take have their ids."""
-    return {
-        place: plan
-        if not plan.params.taken
-        else msgspec.structs.replace(
-            plan,
-            params=_with_ids(plan.params, named_jobs.refs, earlier, after[plan.number]),
+    changed = {
+        place: msgspec.structs.replace(
+            plan, params=_with_ids(plan.params, named_jobs.refs, earlier, after[plan.number])
         )
         for place, plan in plans.items()
+        if plan.params.taken
     }
+    return {**plans, **changed}
 
 
 def _with_ids(
