@@ -9,6 +9,7 @@ from mutants.faults import (
     order,
     programs,
     recovery,
+    results,
     retries,
     schedules,
     state_machine,
@@ -31,5 +32,6 @@ ALL: tuple[Fault, ...] = (
     *telling.FAULTS,
     *recovery.FAULTS,
     *programs.FAULTS,
+    *results.FAULTS,
 )
 """Every fault, in the order of the contract."""

@@ -164,3 +164,18 @@ def test_a_program_gets_a_result_in_its_arguments(harness: Any) -> None:
     assert command.fetch().params == {"argv": ["echo", title]}
     again = app.command("echo", first.value.title)
     assert again.fetch().params == {"argv": ["echo", title]}
+
+
+@app.job(retries=0)
+def slow_count(ctx: headway.JobContext, page: Page) -> int:
+    """Suspends with a result among its params."""
+    ctx.sleep("1d")
+    return len(page.lines)
+
+
+def test_a_program_that_was_suspended_has_its_results_again(harness: Any) -> None:
+    counted = slow_count.submit(page=fetch.submit("x").value)
+    harness.run_until_idle()
+    assert counted.status == "SUSPENDED"
+    harness.advance("1d")
+    assert counted.result() == 2

@@ -12,7 +12,7 @@ from tests.docs.fences import ROOT
 
 from headway.storage import queries
 
-SECTIONS = {*range(2, 14), 23}
+SECTIONS = {*range(2, 14), 23, 24}
 SQLITE = "headway.storage.sqlite"
 
 

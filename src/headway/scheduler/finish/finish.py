@@ -68,9 +68,7 @@ def _shown_errors(
     params = payloads.of_runs(tx, failed)
     names = secrets.names(scheduler.rules.secret_params)
     return {
-        run_id: secrets.hidden(
-            outcomes[run_id].error or "", codec.load(params[run_id]), names
-        )
+        run_id: secrets.hidden(outcomes[run_id].error or "", codec.load(params[run_id]), names)
         for run_id in failed
     }
 
