@@ -25,7 +25,7 @@ with `_async`, which does the same without blocking an event loop.
 """
 
 PARTS: dict[str, tuple[str, ...]] = {
-    "Jobs": ("App", "JobFunction", "JobHandle", "Pipeline", "Step"),
+    "Jobs": ("App", "JobFunction", "JobHandle", "Pipeline", "Step", "Steps"),
     "Inside a handler": ("JobContext", "AsyncJobContext"),
     "Clients": ("connect", "Client"),
     "Options": ("JobOptions", "SubmitOptions"),
