@@ -41,10 +41,11 @@ def executors(
     settings: Settings | None = None,
     *,
     pool: HandlerPool | None = None,
+    app: "App | None" = None,
 ) -> Executors:
     """Every way to execute a job. Without a pool, handlers run in threads of this process."""
     timers = pool.timers if pool else Timers()
-    in_threads = pool or ThreadExecutor(handlers, slots, timers=timers, result_limit=limit)
+    in_threads = pool or ThreadExecutor(handlers, slots, timers=timers, result_limit=limit, app=app)
     nursery = Nursery(pool.guard if pool else Guard(), timers, bound=bound)
     isolated = {name for name, handler in handlers.items() if handler.isolation == "process"}
     return Executors(

@@ -13,6 +13,7 @@ ORDERS = """
 import asyncio
 import os
 import time
+from decimal import Decimal
 from pathlib import Path
 
 import headway
@@ -77,6 +78,17 @@ async def awaited(ctx: headway.AsyncJobContext, name: str) -> list[object]:
     said = await ctx.wait_for("arrived", timeout="1h")
     labels = await ctx.map(label, [{"parcel": number} for number in range(3)])
     return [charged, await ctx.step(thank, said), labels]
+
+
+@app.job
+def parent(ctx: headway.JobContext, name: str) -> list[str]:
+    found = ctx.gather(label.request(parcel=1), price.request(cents=250))
+    return [type(one).__name__ for one in found]
+
+
+@app.job
+def price(cents: int) -> Decimal:
+    return Decimal(cents) / 100
 
 
 def think(turn: int) -> int:
@@ -225,6 +237,15 @@ def test_another_worker_goes_on_where_a_killed_one_was(
     first.kill()
     work("two")
     go_on(orders, server, job)
+
+
+def test_a_worker_elsewhere_restores_the_results_of_children(orders: Stage) -> None:
+    server = orders.serve(app=None)
+    token = server.post("/api/tokens", name="w", role="work")["token"]
+    orders.work(server, app="orders:app", token=token, slots=4)
+    job = server.submit("parent", "a")
+    server.wait(job, "SUCCEEDED", "FAILED")
+    assert result_of(server, job)["result_data"] == ["int", "Decimal"]
 
 
 def test_a_loop_of_two_hundred_steps_is_a_journal_of_as_many(

@@ -60,7 +60,7 @@ def work(settings: Settings) -> None:
     workspace = Workspace(Path(settings.workspace).resolve())
     bound = OutputBound(settings.largest_output, settings.disk_reserve)
     executors = worker_wiring.executors(
-        handlers, settings.slots, workspace, settings.largest_body, bound, settings
+        handlers, settings.slots, workspace, settings.largest_body, bound, settings, app=app
     )
     # Not the server's own folder, should both use the same: here output only waits to be sent.
     data = settings.data_dir.resolve() / "remote"

@@ -7,6 +7,7 @@ call of the user's function. A handler in a thread waits (`drive`), one on an ev
 import functools
 import inspect
 import logging
+import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
@@ -57,6 +58,7 @@ class Program:
         self._run_id = run_id
         self._journal = journal
         self._known = None if known is None else _by_place(known)
+        self._counting = threading.Lock()
         self._used: Counter[tuple[StepKind, str]] = Counter()
         self._lost: LeaseLost | None = None
         self.wait: Wait | None = None
@@ -65,8 +67,9 @@ class Program:
     def next(self, kind: StepKind, name: str) -> Place:
         """The place of the next entry of this kind and name."""
         job_requests.check_name("name", name)
-        place = Place(kind, name, self._used[kind, name])
-        self._used[kind, name] += 1
+        with self._counting:
+            place = Place(kind, name, self._used[kind, name])
+            self._used[kind, name] += 1
         return place
 
     def step(
