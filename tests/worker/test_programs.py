@@ -283,6 +283,34 @@ def test_without_its_lease_nothing_is_asked_again(
     recorder.close()
 
 
+def test_a_step_that_is_not_answered_fails_alone(
+    executor_for: Start, recorder: StepRecorder, shelf: Shelf, tmp_path: Path
+) -> None:
+    def work(ctx: JobContext) -> int:
+        return ctx.step(len, "abc", name="count")
+
+    shelf.record_steps = lambda done: []  # type: ignore[method-assign]
+    executor = executor_for(work)
+    told = go_through(executor, recorder, make_work(tmp_path, "work")).error
+    assert told is not None
+    assert "LeaseLost" not in told
+    del shelf.record_steps
+    assert go_through(executor, recorder, make_work(tmp_path, "work")).result == 3
+
+
+def test_a_worker_that_has_stopped_refuses_steps(
+    executor_for: Start, shelf: Shelf, tmp_path: Path
+) -> None:
+    def work(ctx: JobContext) -> int:
+        return ctx.step(len, "abc", name="count")
+
+    recorder = StepRecorder(shelf)
+    recorder.close()
+    told = go_through(executor_for(work), recorder, make_work(tmp_path, "work")).error
+    assert told is not None
+    assert "LeaseLost" in told
+
+
 def test_a_direct_request_runs_its_steps_and_cannot_wait(
     executor_for: Start, recorder: StepRecorder, shelf: Shelf, tmp_path: Path
 ) -> None:

@@ -26,8 +26,9 @@ Result = TypeVar("Result")
 class AsyncJobContext:
     """What an async handler with a first parameter `ctx` gets.
 
-    Steps may run at the same time (`asyncio.gather`, task groups). Waits follow one another: the
-    first that has to wait ends this stretch of work, and a step that is still running is run again.
+    Steps may run at the same time (`asyncio.gather`, task groups); branches that run side by side
+    need names of their own for their steps. Waits follow one another: the first that has to wait
+    ends this stretch of work, and a step that is still running is run again.
     """
 
     __slots__ = ("_ctx",)

@@ -52,6 +52,9 @@ class StepRecorder:
     def record(self, report: StepReport) -> "Future[StepAnswer]":
         """Record a step, with those of other runs that come at the same moment."""
         future: Future[StepAnswer] = promise()
+        if self._closing.is_set():
+            future.set_exception(errors.Stopping())
+            return future
         self._waiting.append((report, future))
         if self._thread is None:
             self._start()
@@ -98,6 +101,7 @@ class StepRecorder:
                 lambda: self._keeper.record_steps([report for report, _ in batch]),
                 lambda: any(self._is_held(report.lease_id) for report, _ in batch),
             )
+            answered = list(zip(batch, answers, strict=True))
         except Exception as error:
             if len(batch) == 1:
                 batch[0][1].set_exception(error)
@@ -105,7 +109,7 @@ class StepRecorder:
             for one in batch:
                 self._record([one])
             return
-        for (_, future), answer in zip(batch, answers, strict=True):
+        for (_, future), answer in answered:
             future.set_result(answer)
 
     def _ask(self, lease_id: str, question: Callable[[], Answer]) -> "Future[Answer]":
