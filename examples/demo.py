@@ -29,3 +29,17 @@ def flaky(ctx: headway.JobContext) -> str:
     if ctx.attempt < 2:
         raise RuntimeError(f"attempt {ctx.attempt} did not work")
     return f"worked at attempt {ctx.attempt}"
+
+
+def charge_card(number: int) -> str:
+    """A step of `order`: it runs once, whatever happens afterwards."""
+    return f"charge-{number}"
+
+
+@app.job(retries=5)
+def order(ctx: headway.JobContext, number: int) -> str:
+    """Charge, let a person decide, add up the parcels: a program that may live for weeks."""
+    charge = ctx.step(charge_card, number)
+    answer = ctx.wait_for("approved", timeout="7d")
+    parcels = ctx.map(add, [{"a": number, "b": parcel} for parcel in range(3)])
+    return f"{charge} approved by {answer['by']}, parcels {parcels}"
