@@ -4,14 +4,14 @@ Each answer is a future: a handler in a thread waits for it, and one on an event
 """
 
 from collections.abc import Sequence
-from concurrent.futures import Future
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from headway.domain.steps import Step
 from headway.protocol.work_values import StepAnswer, StepReport
 
-Answer = TypeVar("Answer")
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 class Journal(Protocol):
@@ -43,8 +43,10 @@ class StepKeeper(Protocol):
         """Take a signal that has come, if there is one."""
 
 
-def promise() -> "Future[Answer]":
+def promise() -> "Future[Any]":
     """A future that is always answered: it cannot be cancelled."""
-    future: Future[Answer] = Future()
+    from concurrent.futures import Future  # a child process of a plain handler starts without
+
+    future: Future[Any] = Future()
     future.set_running_or_notify_cancel()
     return future

@@ -10,7 +10,6 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -27,6 +26,8 @@ from headway.protocol.work_values import StepAnswer, StepReport
 from headway.worker.programs.journal import Journal
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from headway.client.app import App
 
 RESULT_LIMIT = 1024 * 1024
@@ -210,7 +211,7 @@ def drive(flow: Flow[Result], wait: "Callable[[Future[Any]], Any]") -> Result:
         wanted = next(flow)
         while True:
             try:
-                got = wait(wanted) if isinstance(wanted, Future) else wanted()
+                got = wanted() if callable(wanted) else wait(wanted)
             except BaseException as error:
                 wanted = flow.throw(error)
             else:

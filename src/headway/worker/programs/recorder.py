@@ -69,14 +69,14 @@ class StepRecorder:
         """Take a signal that has come, if there is one."""
         return self._ask(lease_id, partial(self._keeper.take_signal, lease_id, name, index))
 
-    def close(self) -> None:
+    def close(self, timeout_s: float = 5.0) -> None:
         """Record what waits, then stop; what cannot be recorded now is refused."""
         self._closing.set()
         self._poke.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(timeout_s)
         if self._asks is not None:
-            self._asks.shutdown()
+            self._asks.shutdown(wait=False)
 
     def _start(self) -> None:
         with self._starting:

@@ -5,18 +5,19 @@ The questions and the answer are messages of both kinds of handler processes.
 
 import itertools
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from datetime import datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from headway.clock import SystemClock
 from headway.domain import errors
 from headway.domain.steps import Step
-from headway.protocol.work_shapes import ItemAnswer
 from headway.protocol.work_values import StepAnswer, StepReport
 from headway.worker.programs.journal import Journal, promise
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Told = TypeVar("Told")
 
@@ -49,11 +50,23 @@ Question = RecordStep | TakeSignal | ReadJournal
 
 
 class Answered(msgspec.Struct, frozen=True, tag="answered", array_like=True):
-    """The answer to the question of this number: what became of it, and entries of the journal."""
+    """The answer to the question of this number: entries of the journal, or why there are none."""
 
     number: int
-    item: ItemAnswer
     steps: tuple[Step, ...] = ()
+    created: bool = True
+    code: str | None = None
+    detail: str = ""
+
+    @classmethod
+    def refused(cls, number: int, error: Exception) -> "Answered":
+        """What the worker was answered itself; what is no error of ours is unexpected."""
+        code = error.code if isinstance(error, errors.HeadwayError) else errors.HeadwayError.code
+        return cls(number, code=code, detail=str(error))
+
+    def error(self) -> errors.HeadwayError | None:
+        """Why it was refused, if it was."""
+        return None if self.code is None else errors.revive(self.code, self.detail, 409)
 
 
 class RelayedJournal:
@@ -72,7 +85,9 @@ class RelayedJournal:
         """Record a step."""
         future: Future[StepAnswer] = promise()
         number = next(self._numbers)
-        self._asked[number] = lambda told: future.set_result(told.item.step_answer())
+        self._asked[number] = lambda told: future.set_result(
+            StepAnswer(lease_id=report.lease_id, created=told.created, error=told.error())
+        )
         self._send(RecordStep(number, report))
         return future
 
@@ -101,25 +116,22 @@ def answer(journal: Journal | None, question: Question, reply: Callable[[Answere
     """Have the worker's journal answer; without one, the run that asks is over."""
     number, run_id = question.number, run_of(question)
     if journal is None:
-        ended = errors.LeaseEnded(run_id, "over")
-        reply(Answered(number, ItemAnswer.refused(run_id, ended)))
+        reply(Answered.refused(number, errors.LeaseEnded(run_id, "over")))
         return
 
-    def relay(asked: "Future[Told]", steps_of: Callable[[Told], Sequence[Step]]) -> None:
-        def told(done: "Future[Told]") -> None:
-            reply(_answer_of(number, run_id, done, steps_of))
-
-        asked.add_done_callback(told)
+    def relay(asked: "Future[Told]", shown: Callable[[Told], Answered]) -> None:
+        asked.add_done_callback(lambda done: reply(_shown(number, done, shown)))
 
     match question:
         case RecordStep(_, report):
-            journal.record(report).add_done_callback(
-                lambda done: reply(Answered(number, _item_of(run_id, done)))
-            )
+            relay(journal.record(report), lambda told: _of_step(number, told))
         case TakeSignal(_, _, name, index):
-            relay(journal.take_signal(run_id, name, index), lambda step: [step] if step else [])
+            relay(
+                journal.take_signal(run_id, name, index),
+                lambda step: Answered(number, (step,) if step else ()),
+            )
         case ReadJournal():
-            relay(journal.read(run_id), lambda steps: steps)
+            relay(journal.read(run_id), lambda steps: Answered(number, tuple(steps)))
 
 
 def run_of(question: Question) -> str:
@@ -127,29 +139,21 @@ def run_of(question: Question) -> str:
     return question.report.lease_id if isinstance(question, RecordStep) else question.run_id
 
 
-def _item_of(run_id: str, done: "Future[StepAnswer]") -> ItemAnswer:
+def _shown(number: int, done: "Future[Told]", shown: Callable[[Told], Answered]) -> Answered:
     try:
-        return ItemAnswer.of_step(done.result())
+        return shown(done.result())
     except Exception as error:
-        return ItemAnswer.refused(run_id, _as_ours(error))
+        return Answered.refused(number, error)
 
 
-def _answer_of(
-    number: int, run_id: str, done: "Future[Told]", steps_of: Callable[[Told], Sequence[Step]]
-) -> Answered:
-    try:
-        steps = tuple(steps_of(done.result()))
-    except Exception as error:
-        return Answered(number, ItemAnswer.refused(run_id, _as_ours(error)))
-    return Answered(number, ItemAnswer(lease_id=run_id, ok=True), steps)
-
-
-def _as_ours(error: Exception) -> errors.HeadwayError:
-    return error if isinstance(error, errors.HeadwayError) else errors.HeadwayError(repr(error))
+def _of_step(number: int, told: StepAnswer) -> Answered:
+    if told.error is not None:
+        return Answered.refused(number, told.error)
+    return Answered(number, created=told.created)
 
 
 def _settle(future: "Future[Told]", told: Answered, value: Told) -> None:
-    if (error := told.item.error()) is not None:
+    if (error := told.error()) is not None:
         future.set_exception(error)
     else:
         future.set_result(value)
