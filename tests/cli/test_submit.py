@@ -109,6 +109,26 @@ def test_a_file_is_submitted_as_a_whole_or_not_at_all(cli: Cli) -> None:
     assert len(cli.json("jobs", "list")["items"]) == 2
 
 
+def test_a_job_is_found_by_its_name_which_in_a_file_is_its_ref(cli: Cli) -> None:
+    (cli.folder / "flow.toml").write_text(FLOW)
+    cli.call("submit", "--file", "flow.toml")
+    cli.call("submit", "story", "--name", "Nightly report")
+    assert _listed(cli, "--name", "Nightly report") == [3]
+    assert _listed(cli, "--search", "nightly", "--since", "1h") == [3]
+    assert _listed(cli, "--search", "nightly", "--until", "1h") == []
+    assert _listed(cli, "--search", "build") == [1]
+    assert "Nightly report" in cli.text("jobs", "list").splitlines()[1]
+    assert "Nightly report" in cli.text("jobs", "show", "3")
+    assert cli.text("why", "3").startswith("Job 3 Nightly report is ")
+    assert "[build: " in cli.text("jobs", "schedule")
+    assert "no letters or digits" in cli.error("jobs", "list", "--search", "--", code=2)
+    assert "cannot read 'soon'" in cli.error("jobs", "list", "--since", "soon", code=2)
+
+
+def _listed(cli: Cli, *words: str) -> list[int]:
+    return [one["number"] for one in cli.json("jobs", "list", *words)["items"]]
+
+
 def _refused(cli: Cli, text: str) -> str:
     (cli.folder / "bad.json").write_text(text)
     return cli.error("submit", "--file", "bad.json", code=2)

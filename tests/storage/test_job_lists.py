@@ -10,9 +10,10 @@ import msgspec
 import pytest
 from tests.helpers import MovableClock, claim, finish
 
-from headway.domain import states
+from headway.domain import search, states
 from headway.domain.jobs import Job
 from headway.domain.requests.job_requests import BatchJobRequest
+from headway.domain.search import Term
 from headway.scheduler.explain import views
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
@@ -51,6 +52,7 @@ def _request(n: int, after: tuple[int, ...]) -> BatchJobRequest:
         tags=("even",) if n % 2 == 0 else ("odd", "third") if n % 3 == 0 else (),
         approval=n % 7 == 3,
         after=after if n % 9 == 5 else (),
+        name=f"Report {n % 5} of {('north', 'south')[n % 2]}" if n % 3 == 1 else None,
     )
 
 
@@ -65,6 +67,13 @@ def _filters(filled: list[Job]) -> Iterator[JobFilter]:
         {"tag": "third", "queue": "queue-3"},
         {"group_id": "none"},
         {"template_id": "none"},
+        {"name": "Report 4 of north"},
+        {"name": "report 4 of north"},
+        {"terms": search.read("REP nor")},
+        {"terms": search.read("4"), "queue": "queue-0"},
+        {"terms": search.read("type 2")},
+        {"terms": search.read("thi")},
+        {"terms": search.read(filled[30].job_id[:-4])},
     )
     statuses = (
         (),
@@ -81,6 +90,8 @@ def _filters(filled: list[Job]) -> Iterator[JobFilter]:
         for listed in statuses:
             for since in (*moments, later):
                 yield JobFilter(statuses=listed, since=since, **one)
+            yield JobFilter(statuses=listed, until=moments[2], **one)
+            yield JobFilter(statuses=listed, since=moments[3], until=moments[2], **one)
 
 
 def _matches(job: Job, wanted: JobFilter) -> bool:
@@ -92,6 +103,18 @@ def _matches(job: Job, wanted: JobFilter) -> bool:
         and wanted.group_id in (None, job.group_id)
         and wanted.template_id in (None, job.template_id)
         and (wanted.since is None or job.created_at >= wanted.since)
+        and (wanted.until is None or job.created_at < wanted.until)
+        and wanted.name in (None, job.name)
+        and all(_has(job, term) for term in wanted.terms)
+    )
+
+
+def _has(job: Job, term: Term) -> bool:
+    known = search.words((job.name or "", job.job_type, *job.tags))
+    return (
+        job.number == term.number
+        or (term.ids is not None and term.ids.first <= job.job_id <= term.ids.last)
+        or all(any(map(word.fits, known)) for word in term.words)
     )
 
 
@@ -111,16 +134,18 @@ def _pages(tx: Transaction, wanted: JobFilter) -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("looked_at", [(), (3, 5), job_lists.LOOKED_AT])
-@pytest.mark.parametrize("lanes", [2, candidates.MOST_LANES])
+@pytest.mark.parametrize(("lanes", "words"), [(2, 1), (candidates.MOST_LANES,) * 2])
 def test_pages_hold_exactly_what_matches(
     scheduler: Scheduler,
     filled: list[Job],
     monkeypatch: pytest.MonkeyPatch,
     looked_at: tuple[int, ...],
     lanes: int,
+    words: int,
 ) -> None:
     monkeypatch.setattr(job_lists, "LOOKED_AT", looked_at)
     monkeypatch.setattr(candidates, "MOST_LANES", max(lanes, LIMIT + 1))
+    monkeypatch.setattr(candidates, "MOST_WORDS", words)
     for wanted in _filters(filled):
         expected = [job.number for job in filled if _matches(job, wanted)]
         pages = scheduler.store.read(partial(_some_pages, wanted))

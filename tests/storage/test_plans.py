@@ -22,7 +22,10 @@ from headway.storage.postgres.connection import connect
 from headway.storage.postgres.statements import named
 from headway.storage.sqlite.connection import PACKAGE
 
-GROWING = "jobs|runs|events|payloads|tags|dependencies|needs|produces|lock_waiters|deliveries"
+GROWING = (
+    "jobs|job_names|job_words|runs|events|payloads|tags|dependencies|needs|produces|lock_waiters"
+    "|deliveries"
+)
 
 CLAIM = ["ready_lanes", "lane_heads", "starved_jobs", "payloads"]
 START = ["start_jobs", "open_runs", "grant_leases", "claim_job", "succeeded_since"]
@@ -51,6 +54,11 @@ TIME = ["next_due_job", "due_jobs", "next_lease_expiry", "next_claim_expiry", "n
 LISTS = [
     "newest_of_tag",
     "newest_of_group",
+    "newest_of_name",
+    "newest_of_words",
+    "newest_of_ids",
+    "newest_until",
+    "words_from",
     "newest_of_template",
     "newest_that_ended",
     "newest_behind_a_gate",

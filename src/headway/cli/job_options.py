@@ -16,6 +16,7 @@ Priority = Annotated[
         "--priority", "-p", metavar="N|NAME", help="-1000 to 1000, or low, normal, high, urgent."
     ),
 ]
+Name = Annotated[str | None, typer.Option("--name", help="What to call it.")]
 Queue = Annotated[str | None, typer.Option("--queue", "-q", help="Queue to put it in.")]
 After = Annotated[
     list[str] | None,

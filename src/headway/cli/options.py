@@ -72,6 +72,25 @@ OnlyType = Annotated[
     typer.Option("--type", "-t", help="Only of this type.", autocompletion=completion.job_types),
 ]
 OnlyTag = Annotated[str | None, typer.Option("--tag", help="Only with this tag.")]
+OnlyName = Annotated[str | None, typer.Option("--name", help="Only with this name.")]
+Search = Annotated[
+    str | None,
+    typer.Option(
+        "--search", metavar="WORDS", help="Only with these in number, id, name, type or tags."
+    ),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since",
+        metavar="TIME|SPAN",
+        help="Submitted since then, e.g. 2030-01-31, or 2h: two hours ago.",
+    ),
+]
+Until = Annotated[
+    str | None,
+    typer.Option("--until", metavar="TIME|SPAN", help="Submitted before then, as with --since."),
+]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many to show.")]
 
 

@@ -1,11 +1,13 @@
 """Values as people type them: `key=value` pairs and JSON."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
 from headway.domain import errors
+from headway.domain.values import durations
 
 
 def read_params(words: Sequence[str], text: str | None) -> dict[str, Any]:
@@ -33,6 +35,18 @@ def read_json(field: str, text: str) -> Any:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise errors.InvalidRequest(field, f"not JSON: {error}") from None
+
+
+def moment_or_ago(text: str | None, option: str) -> datetime | None:
+    """A moment as it was typed, or how long ago it was: `2h`."""
+    from headway.cli import job_options
+
+    if text is None:
+        return None
+    try:
+        return datetime.now(UTC) - timedelta(seconds=durations.parse(text))
+    except errors.InvalidDuration:
+        return job_options.moment(text, option)
 
 
 def written(value: Any) -> str:

@@ -44,6 +44,7 @@ class JobOptions(TypedDict, total=False):
 class SubmitOptions(JobOptions, total=False):
     """Options of `job.options(…)` and `app.submit(…)`: also what only one job can mean."""
 
+    name: str
     scheduled_for: datetime
     after: Sequence[After] | After
     pinned_head: dict[str, str]

@@ -37,6 +37,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
 
     job_id: str
     number: int
+    name: str | None = None
     status: JobStatus
     startable: bool
     gates: tuple[GateRow, ...]
@@ -94,6 +95,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     status: str
     command: str
+    name: str | msgspec.UnsetType = msgspec.UNSET
     wait: str | None = None
     locks: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     pinned: str | msgspec.UnsetType = msgspec.UNSET

@@ -101,7 +101,7 @@ class _Drawing:
         command = node.command
         if len(command) > LONGEST_COMMAND:
             command = command[: LONGEST_COMMAND - 3] + "..."
-        found = [f"[{command}]"]
+        found = [f"[{node.name}: {command}]" if node.name else f"[{command}]"]
         if node.wait:
             found.append(f"[wait: {_UUID.sub(self._named, node.wait)}]")
         if node.locks:

@@ -105,6 +105,7 @@ class SharedTerms(msgspec.Struct, frozen=True, kw_only=True):
 class JobTerms(SharedTerms, frozen=True, kw_only=True):
     """Terms of one job that are stored as the request gives them."""
 
+    name: str | None = None
     needs: tuple[str, ...] = ()
     produces: tuple[str, ...] = ()
     pinned_head: PinnedHead | None = None
@@ -141,6 +142,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     job_id: str
     number: int
+    name: str | None = None
+    """What people call it; several jobs may have the same name."""
     job_type: str
     queue: str
     params: dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import errors, states
+from headway.domain import errors, search, states
 from headway.domain.events import Event
 from headway.domain.jobs import Job, JobResult
 from headway.domain.requests.job_requests import JobPatch, JobRequest
@@ -120,7 +120,10 @@ def list_jobs(call: Call[Nothing, JobQuery], tx: Transaction) -> Page[Job]:
         group_id=query.group_id,
         template_id=query.template_id,
         parent=None if query.parent_id is None else _chain(tx, query.parent_id),
+        name=query.name,
+        terms=search.read(query.search) if query.search and query.search.strip() else (),
         since=query.since,
+        until=query.until,
         before_number=paging.read_number(query.cursor),
     )
     found = job_lists.find(tx, wanted, limit + 1)

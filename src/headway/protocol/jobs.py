@@ -27,7 +27,10 @@ class JobQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     group_id: str | None = None
     template_id: str | None = None
     parent_id: str | None = None
+    name: str | None = None
+    search: str | None = None
     since: Moment | None = None
+    until: Moment | None = None
 
 
 class RunsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

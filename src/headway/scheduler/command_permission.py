@@ -24,7 +24,7 @@ from headway.storage.records import JobRecord
 
 FREE = frozenset(
     (
-        *("template", "priority", "scheduled_for", "delay_s", "after"),
+        *("template", "name", "priority", "scheduled_for", "delay_s", "after"),
         *("idempotency_key", "unique_key", "parent_id"),
     )
 )

@@ -9,7 +9,7 @@ import msgspec
 from headway.domain.gates import Closed
 from headway.domain.jobs import Approval, Job, Lane, Policy, Terms
 from headway.domain.states import QUEUED, JobStatus
-from headway.storage import dependencies, job_views, needs
+from headway.storage import dependencies, job_views, names, needs
 from headway.storage.dependencies import Dependency
 from headway.storage.engine import codec
 from headway.storage.engine.transaction import Transaction
@@ -94,7 +94,7 @@ class Written:
 
 
 def insert(tx: Transaction, begun: Sequence[Begun]) -> Written:
-    """Write new jobs with their params, dependencies, artifacts and tags."""
+    """Write new jobs with their params, dependencies, artifacts, tags and names."""
     tx.many(
         "insert_payload",
         [
@@ -178,3 +178,5 @@ def _insert_edges(tx: Transaction, begun: Sequence[Begun]) -> None:
         "insert_tag",
         [{"tag": tag, "job_number": job.number} for job in jobs for tag in job.terms.tags],
     )
+    tx.many("insert_name", [row for job in jobs for row in names.named(job.number, job.terms)])
+    tx.many("insert_word", [row for job in jobs for row in names.words(job.number, job.terms)])

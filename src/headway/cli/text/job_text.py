@@ -22,17 +22,20 @@ def table(session: Session, jobs: Sequence[Job]) -> tuple[list[Column], list[lis
     jobs = [_with_argv(session, job) for job in jobs]
     queues = any(job.queue != DEFAULT_QUEUE for job in jobs)
     priorities = any(job.priority for job in jobs)
+    names = any(job.name for job in jobs)
     columns = [Column("JOB"), Column("STATUS")]
+    columns += [Column("NAME", elastic=True)] if names else []
     columns += [Column("QUEUE", elastic=True)] if queues else []
     columns += [Column("PRIO")] if priorities else []
     columns += [Column("AGE"), Column("WORK", elastic=True), Column("DETAIL", elastic=True)]
-    return columns, [_row(session, job, queues, priorities) for job in jobs]
+    return columns, [_row(session, job, names, queues, priorities) for job in jobs]
 
 
-def _row(session: Session, job: Job, queues: bool, priorities: bool) -> list[Cell]:
+def _row(session: Session, job: Job, names: bool, queues: bool, priorities: bool) -> list[Cell]:
     return [
         str(job.number),
         words.status(job.status),
+        *([job.name or ""] if names else []),
         *([job.queue] if queues else []),
         *([str(job.priority)] if priorities else []),
         words.age(job.created_at),
@@ -81,6 +84,7 @@ def sheet(session: Session, job: Job, run: Run | None = None) -> None:
     session.screen.facts(
         [
             ("job", str(job.number)),
+            ("name", job.name),
             ("status", words.status(job.status)),
             ("cancel", "requested" if job.cancel_requested and not job.finished_at else None),
             ("reason", session.text(job.wait_reason.detail) if job.wait_reason else None),

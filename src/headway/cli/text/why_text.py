@@ -21,8 +21,12 @@ def show(session: Session, job: Job, why: Why) -> None:
     """The whole story of one job."""
     screen = session.screen
     work = clean(words.work(job))
+    name = f" {clean(job.name)}" if job.name else ""
     screen.line(
-        Styled(f"Job {job.number}", "bold"), " is ", words.status(why.status), _since(job, why)
+        Styled(f"Job {job.number}{name}", "bold"),
+        " is ",
+        words.status(why.status),
+        _since(job, why),
     )
     screen.line(
         "  ", Styled(work if screen.width is None else screen.cut(work, screen.width - 2), "dim")

@@ -207,7 +207,7 @@ def check(request: JobRequest) -> None:
     """Refuse what no job can be."""
     if (request.job_type is None) == (request.template is None):
         raise errors.InvalidRequest("job_type", "give exactly one of job_type and template")
-    for field in ("job_type", "queue", "idempotency_key", "unique_key", "dedup_key"):
+    for field in ("name", "job_type", "queue", "idempotency_key", "unique_key", "dedup_key"):
         check_name(field, getattr(request, field))
     if request.scheduled_for is not None and request.delay_s is not None:
         raise errors.InvalidRequest("delay_s", "give one of scheduled_for and delay_s, not both")

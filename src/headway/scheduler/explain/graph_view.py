@@ -222,6 +222,7 @@ def _node(job: Job) -> Node:
         number=job.number,
         status=job.status.lower(),
         command=_command(job),
+        name=job.name or msgspec.UNSET,
         wait=job.wait_reason.detail if job.wait_reason else None,
         locks=locks or msgspec.UNSET,
         pinned=f"{pin.branch}@{pin.commit[:12]}" if pin else msgspec.UNSET,

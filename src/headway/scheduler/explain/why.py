@@ -41,6 +41,7 @@ def why(scheduler: Scheduler, tx: Transaction, reference: str | int) -> Why:
     return Why(
         job_id=record.job_id,
         number=record.number,
+        name=record.terms.name,
         status=_status(tx, record, closed),
         startable=record.status in states.ACTIVE and not _never(closed.values()),
         gates=_with_ancestors(tx, record, _rows(scheduler, tx, record, closed)),

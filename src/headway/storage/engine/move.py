@@ -18,6 +18,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "payloads": ("payload_id",),
     "jobs": ("number",),
     "tags": ("tag", "job_number"),
+    "job_names": ("job_number",),
+    "job_words": ("word", "job_number"),
     "runs": ("run_id",),
     "steps": ("chain", "generation", "kind", "name", "step_index"),
     "signals": ("chain", "name", "place"),

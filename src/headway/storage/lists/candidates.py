@@ -1,14 +1,22 @@
 """The newest jobs that one filter lets through, as an index names them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from headway.domain.search import Ids, Term, Word
 from headway.domain.states import JobStatus
 from headway.storage import records
+from headway.storage.engine.question import Row
 from headway.storage.engine.transaction import Transaction
+
+AFTER_ALL = 2**62
+"""A number and a moment behind all that there are."""
 
 MOST_LANES = 201
 """As many as a page has jobs: the newest jobs are in the lanes that have the newest jobs."""
+
+MOST_WORDS = 201
+"""Where more words begin in the same way, the search is not narrow."""
 
 
 class Candidates(NamedTuple):
@@ -33,9 +41,9 @@ class Indexes:
         """The newest jobs that a query names for one of these statuses."""
         return _joined([self._numbers(query, count, status=one) for one in statuses], count)
 
-    def since(self, moment_ms: int, count: int) -> Candidates | None:
-        """All jobs from a moment on, unless there are too many."""
-        rows = self._tx.rows("oldest_since", since=moment_ms, count=count)
+    def between(self, since_ms: int, until_ms: int, count: int) -> Candidates | None:
+        """All jobs from one moment on and before another, unless there are too many."""
+        rows = self._tx.rows("oldest_since", since=since_ms, until=until_ms, count=count)
         if len(rows) >= count:
             return None
         numbers = (row["number"] for row in rows if row["number"] < self._before)
@@ -44,18 +52,52 @@ class Indexes:
     def of_lanes(self, queue: str | None, job_type: str | None, count: int) -> Candidates:
         """The newest jobs of a queue, of a job type, or of both."""
         rows = self._tx.rows("lanes_of", queue=queue, job_type=job_type)
-        rows = self._lanes_by_newest([row["lane_id"] for row in rows])
+        return self._of_lanes([row["lane_id"] for row in rows], count)
+
+    def of_term(self, term: Term, job_types: Collection[str], count: int) -> Candidates | None:
+        """Jobs that a term of a search may mean, unless too many words begin like it."""
+        parts = [
+            Candidates([term.number] if term.number and term.number < self._before else ()),
+            self._of_ids(term.ids, count) if term.ids else Candidates(()),
+            self._of_word(term.longest, count),
+            self._of_types(job_types, count) if job_types else Candidates(()),
+        ]
+        found = [part for part in parts if part is not None]
+        if len(found) < len(parts):
+            return None
+        floor = max(part.looked_down_to or 0 for part in found)
+        return _joined([part.numbers for part in found], AFTER_ALL, floor)
+
+    def _of_ids(self, ids: Ids, count: int) -> Candidates | None:
+        numbers = self._numbers("newest_of_ids", count, first=ids.first, last=ids.last)
+        return None if len(numbers) >= count else Candidates(sorted(numbers, reverse=True))
+
+    def _of_word(self, word: Word, count: int) -> Candidates | None:
+        """Jobs with words that fit this one."""
+        rows = self._tx.rows("words_from", first=word.text, last=word.last, count=MOST_WORDS)
+        if len(rows) == MOST_WORDS:
+            return None
+        each = max(count // max(len(rows), 1), MOST_LANES)
+        words = records.listed(row["word"] for row in rows)
+        return _merged(
+            self._tx.rows("newest_of_words", words=words, before=self._before, count=each),
+            "word",
+            each,
+        )
+
+    def _of_types(self, job_types: Collection[str], count: int) -> Candidates:
+        rows = self._tx.rows("lanes_of_types", job_types=records.listed(job_types))
+        return self._of_lanes([row["lane_id"] for row in rows], count)
+
+    def _of_lanes(self, lane_ids: Sequence[int], count: int) -> Candidates:
+        rows = self._lanes_by_newest(lane_ids)
         if not rows:
             return Candidates(())
         each = max(count // len(rows), MOST_LANES)
         lanes = records.listed(row["lane_id"] for row in rows)
-        parts: dict[int, list[int]] = {}
-        for row in self._tx.rows(
-            "newest_of_lanes", lane_ids=lanes, before=self._before, count=each
-        ):
-            parts.setdefault(row["lane_id"], []).append(row["number"])
         left_out = rows[-1]["newest"] if len(rows) == MOST_LANES else 0
-        return _joined([sorted(part, reverse=True) for part in parts.values()], each, left_out)
+        newest = self._tx.rows("newest_of_lanes", lane_ids=lanes, before=self._before, count=each)
+        return _merged(newest, "lane_id", each, left_out)
 
     def _lanes_by_newest(self, lanes: Sequence[int]) -> Sequence[Any]:
         return self._tx.rows(
@@ -68,6 +110,14 @@ class Indexes:
     def _numbers(self, query: str, count: int, **params: Any) -> list[int]:
         rows = self._tx.rows(query, before=self._before, count=count, **params)
         return [row["number"] for row in rows]
+
+
+def _merged(rows: Iterable[Row], key: str, count: int, least: int = 0) -> Candidates:
+    """The newest jobs of each key, so many of each, as those of all."""
+    parts: dict[Any, list[int]] = {}
+    for row in rows:
+        parts.setdefault(row[key], []).append(row["number"])
+    return _joined([sorted(part, reverse=True) for part in parts.values()], count, least)
 
 
 def _joined(parts: Sequence[Sequence[int]], count: int, least: int = 0) -> Candidates:

@@ -5,25 +5,32 @@ filters are checked for those. So many are looked at for one page and no more: w
 narrow enough, a page ends early and says where the next one begins.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from headway.domain import states
+from headway.domain import search, states
+from headway.domain.search import Term, Word
 from headway.domain.states import JobStatus
 from headway.domain.values import moments
 from headway.storage import records
 from headway.storage.engine.slices import Sized
 from headway.storage.engine.transaction import Transaction
-from headway.storage.lists.candidates import Candidates, Indexes
+from headway.storage.lists.candidates import AFTER_ALL, Candidates, Indexes
 
 LOOKED_AT = (1000, 4000)
 """So many more jobs are looked at for one page, as long as too few of them match."""
 
-AFTER_ALL = 2**62
+LOOKED_FOR_UNTIL = 1000
+"""Of so many jobs before a moment, the one with the highest number begins a list that ends there.
+Only one from after the clock was set back by more than these took may be passed over."""
+
+
+Types: TypeAlias = Mapping[Word, Sequence[str]]
+"""The job types that have a word of a search, by that word."""
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +44,12 @@ class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
     template_id: str | None = None
     parent: int | None = None
     """The first job of the parent's chain."""
+    name: str | None = None
+    terms: tuple[Term, ...] = ()
+    """What is searched for: the job must have each of these terms."""
     since: datetime | None = None
+    until: datetime | None = None
+    """Submitted before this moment."""
     before_number: int | None = None
 
     @property
@@ -62,12 +74,13 @@ class _Way(Protocol):
 def find(tx: Transaction, wanted: JobFilter, limit: int) -> Found:
     """The newest matching jobs, with the sizes of what they say."""
     jobs: list[Sized[int]] = []
-    below: int | None = wanted.before
+    below: int | None = _start(tx, wanted)
+    types = _types(tx, wanted)
     for count in (limit, *LOOKED_AT):
         if below is None or len(jobs) == limit:
             break
-        looked_at = _narrowest(tx, wanted, below, count)
-        jobs += _matching(tx, wanted, looked_at.numbers, limit - len(jobs))
+        looked_at = _narrowest(tx, wanted, types, below, count)
+        jobs += _matching(tx, wanted, types, looked_at.numbers, limit - len(jobs))
         below = looked_at.looked_down_to
     if below is not None and wanted.since is not None:
         since = moments.to_millis(wanted.since)
@@ -75,11 +88,35 @@ def find(tx: Transaction, wanted: JobFilter, limit: int) -> Found:
     return Found(jobs, below)
 
 
+def _start(tx: Transaction, wanted: JobFilter) -> int:
+    """Below which number to begin."""
+    if wanted.until is None:
+        return wanted.before
+    until = moments.to_millis(wanted.until)
+    (row,) = tx.rows("newest_until", until=until, count=LOOKED_FOR_UNTIL)
+    newest: int = row["number"]
+    return min(wanted.before, newest + 1)
+
+
+def _types(tx: Transaction, wanted: JobFilter) -> Types:
+    """Which job types have which words of the search."""
+    if not wanted.terms:
+        return {}
+    known = [(row["job_type"], search.words((row["job_type"],))) for row in tx.rows("job_types")]
+    return {
+        word: [name for name, words in known if any(map(word.fits, words))]
+        for term in wanted.terms
+        for word in term.words
+    }
+
+
 def _matching(
-    tx: Transaction, wanted: JobFilter, numbers: Sequence[int], limit: int
+    tx: Transaction, wanted: JobFilter, types: Types, numbers: Sequence[int], limit: int
 ) -> list[Sized[int]]:
     """Those of these jobs that every filter lets through."""
     where, params = _conditions(wanted)
+    for place, term in enumerate(wanted.terms):
+        where += f" AND {_term(term, types, f'term_{place}', params)}"
     rows = tx.select(
         "SELECT j.number, length(j.terms) AS size FROM :numbers[bigint] n CROSS JOIN jobs j "
         f"WHERE j.number = n.value{where} ORDER BY j.number DESC LIMIT :limit",
@@ -88,11 +125,13 @@ def _matching(
     return [Sized(row["number"], row["size"]) for row in rows]
 
 
-def _narrowest(tx: Transaction, wanted: JobFilter, before: int, count: int) -> Candidates:
+def _narrowest(
+    tx: Transaction, wanted: JobFilter, types: Types, before: int, count: int
+) -> Candidates:
     """What the first filter names that lets so few jobs through that all can be looked at."""
     indexes = Indexes(tx, before)
     first: Candidates | None = None
-    for way in _ways(indexes, wanted):
+    for way in _ways(indexes, wanted, types):
         found = way(count=count)
         if found is not None and found.looked_down_to is None:
             return found
@@ -100,14 +139,18 @@ def _narrowest(tx: Transaction, wanted: JobFilter, before: int, count: int) -> C
     return first or indexes.newest("newest_before", count)
 
 
-def _ways(indexes: Indexes, wanted: JobFilter) -> Iterator[_Way]:
+def _ways(indexes: Indexes, wanted: JobFilter, types: Types) -> Iterator[_Way]:
     """What each filter names, the one that is likely to be narrowest first."""
     if wanted.parent is not None:
         yield partial(indexes.newest, "newest_of_parent", parent=wanted.parent)
+    if wanted.name is not None:
+        yield partial(indexes.newest, "newest_of_name", name=wanted.name)
     if wanted.group_id is not None:
         yield partial(indexes.newest, "newest_of_group", group_id=wanted.group_id)
     if wanted.tag is not None:
         yield partial(indexes.newest, "newest_of_tag", tag=wanted.tag)
+    for term in wanted.terms:
+        yield partial(indexes.of_term, term, types[term.longest])
     if wanted.template_id is not None:
         yield partial(indexes.newest, "newest_of_template", template_id=wanted.template_id)
     by_status = _way_by_status(indexes, frozenset(wanted.statuses))
@@ -116,8 +159,10 @@ def _ways(indexes: Indexes, wanted: JobFilter) -> Iterator[_Way]:
         yield by_status
     if wanted.queue is not None or wanted.job_type is not None:
         yield partial(indexes.of_lanes, wanted.queue, wanted.job_type)
-    if wanted.since is not None:
-        yield partial(indexes.since, moments.to_millis(wanted.since))
+    if wanted.since is not None or wanted.until is not None:
+        since = 0 if wanted.since is None else moments.to_millis(wanted.since)
+        until = AFTER_ALL if wanted.until is None else moments.to_millis(wanted.until)
+        yield partial(indexes.between, since, until)
     if by_status is not None and not is_rare:
         yield by_status
 
@@ -158,7 +203,37 @@ def _conditions(wanted: JobFilter) -> tuple[str, dict[str, Any]]:
     if wanted.since is not None:
         terms.append("j.created_at >= :since")
         params["since"] = moments.to_millis(wanted.since)
+    if wanted.until is not None:
+        terms.append("j.created_at < :until")
+        params["until"] = moments.to_millis(wanted.until)
+    if wanted.name is not None:
+        terms.append(
+            "EXISTS (SELECT 1 FROM job_names WHERE job_number = j.number AND name = :name)"
+        )
+        params["name"] = wanted.name
     return "".join(f" AND {term}" for term in terms), params
+
+
+def _term(term: Term, types: Types, mark: str, params: dict[str, Any]) -> str:
+    """A job has a term of a search as its number, at the start of its id, or in its words."""
+    ways = []
+    if term.number is not None:
+        ways.append(f"j.number = :{mark}_number")
+        params[f"{mark}_number"] = term.number
+    if term.ids is not None:
+        ways.append(f"j.job_id BETWEEN :{mark}_first AND :{mark}_last")
+        params[f"{mark}_first"], params[f"{mark}_last"] = term.ids
+    words = []
+    for place, word in enumerate(term.words):
+        name = f"{mark}_word_{place}"
+        params[name] = f"% {word.text} %" if word.whole else f"% {word.text}%"
+        params[f"{name}_types"] = records.listed(types[word])
+        words.append(
+            "(EXISTS (SELECT 1 FROM job_names w"
+            f" WHERE w.job_number = j.number AND w.words LIKE :{name}) OR j.lane_id IN"
+            f" (SELECT lane_id FROM lanes WHERE lanes.job_type IN :{name}_types[text]))"
+        )
+    return f"({' OR '.join([*ways, ' AND '.join(words)])})"
 
 
 _HELD_OFF = """EXISTS (SELECT 1 FROM lock_waiters w WHERE w.job_number = j.number AND EXISTS (

@@ -101,6 +101,14 @@ DELETE FROM payloads WHERE payload_id IN :payload_ids[bigint] AND payload_id <> 
 -- And their tags.
 DELETE FROM tags WHERE tag = :tag AND job_number = :job_number;
 
+-- name: delete_names
+-- And what they were called.
+DELETE FROM job_names WHERE job_number IN :numbers[bigint];
+
+-- name: delete_word
+-- And the words by which they were found.
+DELETE FROM job_words WHERE word = :word AND job_number = :job_number;
+
 -- name: delete_need
 -- And what they needed.
 DELETE FROM needs WHERE artifact = :artifact AND job_number = :job_number;

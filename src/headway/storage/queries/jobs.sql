@@ -14,6 +14,14 @@ SELECT {lanes} FROM lanes WHERE lane_id IN :lane_ids[bigint];
 -- A tag of a job.
 INSERT INTO tags (tag, job_number) VALUES (:tag, :job_number);
 
+-- name: insert_name
+-- What a job is called, and the words by which it is found.
+INSERT INTO job_names (job_number, name, words) VALUES (:job_number, :name, :words);
+
+-- name: insert_word
+-- A word by which a job is found.
+INSERT INTO job_words (word, job_number) VALUES (:word, :job_number);
+
 -- name: job_numbers_by_id
 -- Which numbers the jobs with these ids have.
 SELECT job_id, number FROM jobs WHERE job_id IN :job_ids[text];

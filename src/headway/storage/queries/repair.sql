@@ -73,6 +73,14 @@ INSERT INTO produces (artifact, job_number) VALUES (:artifact, :job_number) ON C
 -- A tag of a job, if it is missing.
 INSERT INTO tags (tag, job_number) VALUES (:tag, :job_number) ON CONFLICT DO NOTHING;
 
+-- name: restore_name
+-- What a job is called, and the words by which it is found, where its row is missing.
+INSERT INTO job_names (job_number, name, words) VALUES (:job_number, :name, :words) ON CONFLICT DO NOTHING;
+
+-- name: restore_word
+-- A word by which a job is found, where its row is missing.
+INSERT INTO job_words (word, job_number) VALUES (:word, :job_number) ON CONFLICT DO NOTHING;
+
 -- name: restore_lock
 -- A lock that a running job holds, if it is missing.
 INSERT INTO locks (key, job_number, mode, since) VALUES (:key, :job_number, :mode, :since) ON CONFLICT DO NOTHING;

@@ -6,7 +6,7 @@ from typing import Any
 from headway.domain import states
 from headway.domain.jobs import After, Lock
 from headway.domain.runs import RunStatus
-from headway.storage import records
+from headway.storage import names, records
 from headway.storage.engine import codec
 from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
@@ -87,6 +87,8 @@ def restore_edges(
             "restore_product", [{"artifact": one, "job_number": number} for one in terms.produces]
         )
         tx.many("restore_tag", [{"tag": one, "job_number": number} for one in terms.tags])
+        tx.many("restore_name", names.named(number, terms))
+        tx.many("restore_word", names.words(number, terms))
         if record.status is states.RUNNING:
             tx.many("restore_lock", [_held(record, one) for one in terms.locks])
 

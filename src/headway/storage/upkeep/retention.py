@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from headway.domain.states import JobStatus
-from headway.storage import records
+from headway.storage import names, records
 from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
 
@@ -93,9 +93,11 @@ def delete_jobs(tx: Transaction, gone: Sequence[JobRecord]) -> list[str]:
     runs = tx.rows("payloads_of_runs", numbers=numbers)
     payloads = {link.payload_id for link in gone} | {row["payload_id"] for row in runs}
     tx.many("delete_tag", _pairs(gone, "tag", "tags"))
+    tx.many("delete_word", [row for link in gone for row in names.words(link.number, link.terms)])
     tx.many("delete_need", _pairs(gone, "artifact", "needs"))
     tx.many("delete_product", _pairs(gone, "artifact", "produces"))
     for query in (
+        "delete_names",
         "delete_dependencies",
         "delete_deliveries",
         "delete_events",

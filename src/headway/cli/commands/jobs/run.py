@@ -33,6 +33,7 @@ GRACE_S = 15.0
 def run(
     session: "Session",
     argv: Annotated[list[str], typer.Argument(metavar="CMD...", help="Program and its arguments.")],
+    name: given.Name = None,
     priority: given.Priority = None,
     queue: given.Queue = None,
     after: given.After = None,

@@ -75,6 +75,7 @@ def submit(
             "--template", help="Template name or id.", autocompletion=completion.templates
         ),
     ] = None,
+    name: given.Name = None,
     priority: given.Priority = None,
     queue: given.Queue = None,
     delay: given.Delay = None,
@@ -216,10 +217,17 @@ def _submit_file(session: "Session", file: str, *, alone: bool) -> None:
 
 
 def read_file(file: str) -> "Batch":
-    """The jobs of a TOML or JSON file."""
+    """The jobs of a TOML or JSON file; one without a name is called by its ref."""
+    import msgspec
+
     from headway.cli import files
     from headway.protocol import bodies
     from headway.protocol.jobs import Batch
 
     batch: Batch = bodies.decode(files.as_json(Path(file)), Batch)
-    return batch
+    return Batch(
+        jobs=[
+            one if one.name is not None else msgspec.structs.replace(one, name=one.ref)
+            for one in batch.jobs
+        ]
+    )

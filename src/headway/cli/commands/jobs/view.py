@@ -26,6 +26,7 @@ MOST_COUNTED = 200
     "headway jobs list",
     "headway jobs list --all --limit 20",
     "headway jobs list --status failed,timeout --queue gpu",
+    "headway jobs list --all --search 'nightly report' --since 2d",
 )
 def list_jobs(
     session: "Session",
@@ -34,15 +35,28 @@ def list_jobs(
     queue: options.OnlyQueue = None,
     job_type: options.OnlyType = None,
     tag: options.OnlyTag = None,
+    name: options.OnlyName = None,
+    search: options.Search = None,
+    since: options.Since = None,
+    until: options.Until = None,
     limit: options.Limit = 50,
 ) -> None:
     """List jobs, newest first; ended ones only with --all or --status."""
-    from headway.cli import lost
+    from headway.cli import lost, values
     from headway.cli.text import job_text
     from headway.protocol.jobs import JobQuery
 
     shown = status or (None if everything else "active")
-    query = JobQuery(status=shown, queue=queue, job_type=job_type, tag=tag)
+    query = JobQuery(
+        status=shown,
+        queue=queue,
+        job_type=job_type,
+        tag=tag,
+        name=name,
+        search=search,
+        since=values.moment_or_ago(since, "--since"),
+        until=values.moment_or_ago(until, "--until"),
+    )
     page = session.some(protocol.jobs.list_jobs, limit, query=query)
 
     def render() -> None:
