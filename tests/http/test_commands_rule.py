@@ -43,6 +43,7 @@ HARMLESS = {
     "signal_job": "a command is no program, and waits for no signal",
     "cancel_job": "stopping is not restricted",
     "cancel_group": "stopping is not restricted",
+    "act_on_jobs": "refuses each command among the jobs, and says so in its answer",
     "put_artifact": "is a fact that jobs wait for, as the end of any job is",
     "delete_artifact": "is a fact that jobs wait for, as the end of any job is",
 }

@@ -49,6 +49,15 @@ Jobs = Annotated[
         autocompletion=completion.jobs,
     ),
 ]
+MaybeJobs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[JOB...]",
+        help="Job numbers or ids.",
+        show_default=False,
+        autocompletion=completion.jobs,
+    ),
+]
 SomeJobs = Annotated[
     list[str],
     typer.Argument(

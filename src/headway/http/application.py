@@ -73,6 +73,8 @@ class Application:
         # Of their own: tokens, large bodies and output never wait behind long answers.
         self._readers = ThreadPoolExecutor(READERS, "headway-reads")
         self._bodies = LargeBodies()
+        # Of their own: they come in many short transactions, beside the others.
+        self._actions = LargeBodies()
         # Of their own: heartbeats and outcomes never wait behind large submits.
         self._worker_bodies = LargeBodies()
         self._codes = codes or dashboard.Codes()
@@ -161,6 +163,7 @@ class Application:
         dispatch.check_operation(principal, operation)  # before a body is read for nothing
         limit = body_sizes.largest(self.scheduler.rules, operation.path)
         large = self._worker_bodies if operation.role is Role.WORK else self._bodies
+        large = self._actions if operation.takes_its_time else large
         async with large.receive(exchange, limit, alone=operation.one_at_a_time) as raw:
             answer = await self._perform(exchange, principal, bound, values, raw)
         if operation.path == "/api/tokens/{id}":

@@ -12,6 +12,7 @@ from headway.scheduler.scheduler import Scheduler
 
 AREAS = (
     "jobs",
+    "actions",
     "explain",
     "queue",
     "runs",

@@ -6,14 +6,13 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import errors, search, states
+from headway.domain import errors
 from headway.domain.events import Event
 from headway.domain.jobs import Job, JobResult
 from headway.domain.requests.job_requests import JobPatch, JobRequest
 from headway.domain.runs import Run
-from headway.domain.states import JobStatus
 from headway.domain.values import versions
-from headway.operations import access, paging
+from headway.operations import access, job_filters, paging
 from headway.operations.bound import Answered, Call, map_future, serves, serves_later
 from headway.operations.work import children
 from headway.protocol import jobs as protocol
@@ -37,7 +36,6 @@ from headway.scheduler.submit import submit
 from headway.storage import events, jobs
 from headway.storage.engine.transaction import Transaction
 from headway.storage.lists import job_lists, run_lists
-from headway.storage.lists.job_lists import JobFilter
 
 MOST_IN_BATCH = 200_000
 
@@ -112,20 +110,7 @@ def list_jobs(call: Call[Nothing, JobQuery], tx: Transaction) -> Page[Job]:
     """List jobs, newest first."""
     query = call.query
     limit = paging.check_limit(query.limit)
-    wanted = JobFilter(
-        statuses=_statuses(query.status),
-        queue=query.queue,
-        job_type=query.job_type,
-        tag=query.tag,
-        group_id=query.group_id,
-        template_id=query.template_id,
-        parent=None if query.parent_id is None else _chain(tx, query.parent_id),
-        name=query.name,
-        terms=search.read(query.search) if query.search and query.search.strip() else (),
-        since=query.since,
-        until=query.until,
-        before_number=paging.read_number(query.cursor),
-    )
+    wanted = job_filters.read(tx, query, before=paging.read_number(query.cursor))
     found = job_lists.find(tx, wanted, limit + 1)
     shown = status.page(call.scheduler, tx, found.jobs, limit)
     page = paging.page_of(shown, lambda job: job.number)
@@ -137,29 +122,6 @@ def list_jobs(call: Call[Nothing, JobQuery], tx: Transaction) -> Page[Job]:
     # What closes a gate just now shows in the status, and the filter uses what is shown.
     matching = [job for job in page.items if job.status in wanted.statuses]
     return msgspec.structs.replace(page, items=matching)
-
-
-def _chain(tx: Transaction, reference: str) -> int:
-    return jobs.read_one(tx, reference).chain
-
-
-def _statuses(text: str | None) -> tuple[JobStatus, ...]:
-    """Status words with commas between them; `active` and `ended` are several."""
-    if text is None:
-        return ()
-    found: list[JobStatus] = []
-    for word in text.split(","):
-        if word.strip().lower() == "active":
-            found += sorted(states.ACTIVE)
-        elif word.strip().lower() == "ended":
-            found += sorted(states.TERMINAL)
-        else:
-            try:
-                found.append(states.read(word))
-            except ValueError:
-                known = ", ".join(JobStatus)
-                raise errors.InvalidRequest("status", f"{word!r} is not one of {known}") from None
-    return tuple(found)
 
 
 @serves(protocol.get_job)

@@ -8,6 +8,7 @@ from headway.domain.answers import Why
 from headway.domain.events import Event
 from headway.domain.jobs import Job, JobResult
 from headway.domain.manage.tokens import Role
+from headway.domain.requests.action_requests import Action, Refusal
 from headway.domain.requests.job_requests import BatchJobRequest, JobPatch, JobRequest
 from headway.domain.runs import Run
 from headway.domain.steps import Step
@@ -15,11 +16,9 @@ from headway.domain.values.moments import Moment
 from headway.protocol.operation import MOST_ON_A_PAGE, Opens, Page, Paging, operation
 
 
-class JobQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Filters and paging of the list of jobs."""
+class JobSelection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Filters of jobs; everything that is given must hold."""
 
-    limit: int = 50
-    cursor: str | None = None
     status: str | None = None
     queue: str | None = None
     job_type: str | None = None
@@ -31,6 +30,13 @@ class JobQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     search: str | None = None
     since: Moment | None = None
     until: Moment | None = None
+
+
+class JobQuery(JobSelection, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Filters and paging of the list of jobs."""
+
+    limit: int = 50
+    cursor: str | None = None
 
 
 class RunsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,6 +92,31 @@ class Steps(msgspec.Struct, frozen=True, kw_only=True):
     items: list[Step]
 
 
+class ActionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to do to which jobs: those that a filter names, or those with these ids."""
+
+    action: Action
+    filter: JobSelection | None = None
+    """Without a status, it names the jobs in those that the action concerns."""
+    ids: tuple[str | int, ...] | None = None
+    priority: int | str | None = None
+    reason: str | None = None
+    dry_run: bool = False
+    cursor: str | None = None
+
+
+class ActionReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How many jobs were meant, how many of them changed, and which were refused."""
+
+    matched: int
+    changed: int
+    refused: list[Refusal]
+    """The first of them."""
+    refused_count: int
+    next_cursor: str | None = None
+    """The time of one request was up: the same request with this cursor goes on."""
+
+
 create_job = operation(
     "POST",
     "/api/jobs",
@@ -137,4 +168,14 @@ signal_job = operation(
     status=202,
 )
 list_steps = operation("GET", "/api/jobs/{id}/steps", Role.READ, answer=Steps)
+act_on_jobs = operation(
+    "POST",
+    "/api/jobs/actions",
+    Role.SUBMIT,
+    body=ActionBody,
+    answer=ActionReport,
+    opens=Opens.BLOCKING,
+    one_at_a_time=True,
+    takes_its_time=True,
+)
 why = operation("GET", "/api/jobs/{id}/why", Role.READ, answer=Why)

@@ -49,6 +49,11 @@ def reject(
 
 def _pending(tx: Transaction, reference: str | int) -> JobRecord:
     record = jobs.read_one(tx, reference)
+    check(record)
+    return record
+
+
+def check(record: JobRecord) -> None:
+    """Refuse a job that no person has to decide on."""
     if record.approval is not Approval.PENDING or record.status not in states.WAITING:
         raise errors.NotAwaitingApproval(record.job_id, record.status)
-    return record

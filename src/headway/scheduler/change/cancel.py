@@ -27,18 +27,43 @@ def cancel(
     """Cancel a job; return its number. Without force a running job's run keeps its outcome."""
     job_requests.check_reason(reason)
     record = jobs.read_one(tx, reference)
+    check(record)
+    cancel_all(scheduler, tx, [record], reason=reason, force=force)
+    return record.number
+
+
+def check(record: JobRecord) -> None:
+    """Refuse a job that has ended."""
     if record.status in states.TERMINAL:
         raise errors.NotActive(record.job_id)
-    if record.status is states.RUNNING:
+
+
+def cancel_all(
+    scheduler: Scheduler,
+    tx: Transaction,
+    records: Sequence[JobRecord],
+    *,
+    reason: str | None,
+    force: bool = False,
+) -> None:
+    """Cancel active jobs; what follows from the ends of all of them is one settling."""
+    running = [record for record in records if record.status is states.RUNNING]
+    for record in running:
         job_changes.request_cancel(tx, record.number, FORCED if force else (record.cancel or ASKED))
         tx.note(events.CANCEL_REQUESTED, record.number, {"force": force, "reason": reason})
+    if running:
         tx.wake(EVENTS, CANCELS)
-    else:
-        why = WaitReason(kind="cancelled", detail=reason) if reason else None
-        ended = Ended(record=record, status=states.CANCELLED, reason=why, retry=False)
-        children = cancel_children(tx, awaited_children(tx, [record]))
-        consequences.settle(scheduler, tx, [ended, *children])
-    return record.number
+    why = WaitReason(kind="cancelled", detail=reason) if reason else None
+    ended = [
+        Ended(record=record, status=states.CANCELLED, reason=why, retry=False)
+        for record in records
+        if record.status is not states.RUNNING
+    ]
+    asked = {record.number for record in records}
+    children = [one for one in awaited_children(tx, records) if one.number not in asked]
+    ended += cancel_children(tx, children)
+    if ended:
+        consequences.settle(scheduler, tx, ended)
 
 
 def awaited_children(tx: Transaction, parents: Sequence[JobRecord]) -> list[JobRecord]:

@@ -1,10 +1,12 @@
 """Edit a waiting job: its params, priority, position or time."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from headway.domain import errors, events
+from headway.domain.jobs import POSITION_GAP
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import JobPatch
 from headway.domain.values import moments, priorities
@@ -38,6 +40,27 @@ def edit(scheduler: Scheduler, tx: Transaction, reference: str | int, patch: Job
     tx.note(events.CHANGED, record.number, {"fields": fields})
     waiting_jobs.admit_again(scheduler, tx, [record])
     return record.number
+
+
+def reprioritise(
+    scheduler: Scheduler, tx: Transaction, records: Sequence[JobRecord], priority: int
+) -> None:
+    """Waiting jobs go to the tail of this priority, in the order in which they waited."""
+    moved = sorted(
+        (record for record in records if record.priority != priority),
+        key=lambda record: record.order,
+    )
+    if not moved:
+        return
+    if any(record.is_ready for record in moved):
+        lane_waits.note(scheduler, tx)
+    first = jobs.allocate(tx, positions=len(moved)).position
+    for step, record in enumerate(moved):
+        position = first + step * POSITION_GAP
+        changed = job_changes.unchanged(record)._replace(priority=priority, position=position)
+        job_changes.change(tx, changed)
+        tx.note(events.CHANGED, record.number, {"fields": ["priority"]})
+    waiting_jobs.admit_again(scheduler, tx, moved)
 
 
 _UNSET = msgspec.UNSET

@@ -39,7 +39,7 @@ def retry_run(
     failed = jobs.read(tx, [run.job_number])[0]
     command_permission.check_restart(scheduler, tx, role, "retry", [failed])
     last = _last_link(tx, failed)
-    _refuse_beside_another(tx, last)
+    refuse_beside_another(tx, last)
     job = retry_job(
         scheduler,
         tx,
@@ -89,7 +89,7 @@ def _go_on(scheduler: Scheduler, tx: Transaction, job: NewJob) -> None:
     consequences.admit_or_end(scheduler, tx, insert(tx, [job]).to_admit)
 
 
-def _refuse_beside_another(tx: Transaction, last: JobRecord) -> None:
+def refuse_beside_another(tx: Transaction, last: JobRecord) -> None:
     """A chain has one link at work, and a unique key one active job."""
     if last.status in states.ACTIVE - states.WAITING:
         raise errors.Conflict(f"job {last.job_id} is already retrying this; it is {last.status}")

@@ -14,9 +14,14 @@ from headway.storage.records import JobRecord
 def read(tx: Transaction, reference: str | int) -> JobRecord:
     """A job that no worker has claimed."""
     record = jobs.read_one(tx, reference)
+    check(record)
+    return record
+
+
+def check(record: JobRecord) -> None:
+    """Refuse a job that a worker has taken."""
     if record.status not in states.WAITING:
         raise errors.AlreadyClaimed(record.job_id, record.status)
-    return record
 
 
 def admit_again(scheduler: Scheduler, tx: Transaction, changed: Collection[JobRecord]) -> None:

@@ -5,7 +5,7 @@ filters are checked for those. So many are looked at for one page and no more: w
 narrow enough, a page ends early and says where the next one begins.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -86,6 +86,12 @@ def find(tx: Transaction, wanted: JobFilter, limit: int) -> Found:
         since = moments.to_millis(wanted.since)
         below = below if tx.rows("any_since", since=since, before=below) else None
     return Found(jobs, below)
+
+
+def among(tx: Transaction, wanted: JobFilter, numbers: Collection[int]) -> set[int]:
+    """Those of these jobs that match."""
+    found = _matching(tx, wanted, _types(tx, wanted), sorted(numbers), len(numbers))
+    return {one.key for one in found}
 
 
 def _start(tx: Transaction, wanted: JobFilter) -> int:

@@ -18,9 +18,10 @@ from psycopg.adapt import Transformer
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGconn, PGresult
 
+from headway.storage import queries
 from headway.storage.engine.question import Row
 from headway.storage.postgres.connection import UNUSABLE, PostgresConnection, RawConnection, said
-from headway.storage.postgres.statements import Statement, named, statement
+from headway.storage.postgres.statements import PACKAGE, Statement, named, statement
 
 T = TypeVar("T")
 Values = Sequence[Any]
@@ -66,7 +67,7 @@ class WireConnection(PostgresConnection):
 
     def select(self, sql: str, params: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of a query that was put together from filters."""
-        return self._dictionaries(self._ask(statement(sql), params))
+        return self._dictionaries(self._ask(statement(queries.expanded(PACKAGE, sql)), params))
 
     def run(self, name: str, params: Mapping[str, Any]) -> int:
         """Run a statement; return how many rows it touched."""

@@ -8,6 +8,7 @@ import typer
 
 from headway import protocol
 from headway.cli import completion, options
+from headway.cli.commands.jobs import many
 from headway.cli.options import command
 
 if TYPE_CHECKING:
@@ -21,9 +22,31 @@ Reason = Annotated[str | None, typer.Option("--reason", "-r", help="Reason to re
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the group."""
-    command(app, "cancel", "headway jobs cancel 7 8", "headway jobs cancel 7 --force")(cancel)
-    command(app, "retry", "headway jobs retry 7")(retry)
-    command(app, "approve", "headway jobs approve 7 --reason 'looks good'")(approve)
+    command(
+        app,
+        "cancel",
+        "headway jobs cancel 7 8",
+        "headway jobs cancel 7 --force",
+        "headway jobs cancel --tag nightly --since 2h",
+    )(cancel)
+    command(
+        app,
+        "retry",
+        "headway jobs retry 7",
+        "headway jobs retry --status failed --type story --dry-run",
+    )(retry)
+    command(
+        app,
+        "approve",
+        "headway jobs approve 7 --reason 'looks good'",
+        "headway jobs approve --queue deploy --yes",
+    )(approve)
+    command(
+        app,
+        "reprioritise",
+        "headway jobs reprioritise 7 8 --priority high",
+        "headway jobs reprioritise --tag nightly --priority -10",
+    )(reprioritise)
     command(app, "reject", "headway jobs reject 7 --reason 'not on a Friday'")(reject)
     command(
         app,
@@ -38,25 +61,66 @@ def register(app: typer.Typer) -> None:
 
 def cancel(
     session: "Session",
-    jobs: options.SomeJobs,
+    jobs: options.MaybeJobs = None,
     force: Annotated[bool, typer.Option("--force", help="Stop it even if it is running.")] = False,
     reason: Reason = None,
+    status: many.Status = None,
+    queue: many.Queue = None,
+    job_type: many.Type = None,
+    tag: many.Tag = None,
+    group: many.Group = None,
+    name: many.Name = None,
+    search: many.Search = None,
+    since: many.Since = None,
+    until: many.Until = None,
+    yes: many.Yes = False,
+    dry_run: many.Preview = False,
 ) -> None:
     """Cancel jobs; a running one is asked to stop, or made to with --force."""
+    chosen = many.selection(locals())
+    many.one_of(jobs, chosen)
+    if chosen is not None or dry_run:
+        _refuse_force(force)
+        sure = many.Sure(yes=yes, dry_run=dry_run)
+        many.act(session, many.body("cancel", jobs, chosen, reason=reason), sure)
+        return
     body = protocol.jobs.CancelBody(reason=reason, force=force)
     ask = partial(session.send, protocol.jobs.cancel_job, body=body)
-    _each(session, jobs, lambda job: ask(id=job), partial(_say, session))
+    _each(session, jobs or [], lambda job: ask(id=job), partial(_say, session))
 
 
 def retry(
     session: "Session",
-    jobs: options.SomeJobs,
+    jobs: options.MaybeJobs = None,
     force: Annotated[bool, typer.Option("--force", help="Even if it succeeded.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what is reset.")] = False,
+    priority: many.Priority = None,
+    status: many.Status = None,
+    queue: many.Queue = None,
+    job_type: many.Type = None,
+    tag: many.Tag = None,
+    group: many.Group = None,
+    name: many.Name = None,
+    search: many.Search = None,
+    since: many.Since = None,
+    until: many.Until = None,
+    yes: many.Yes = False,
+    dry_run: many.Preview = False,
 ) -> None:
-    """Rerun jobs and everything downstream of them."""
+    """Rerun jobs and everything downstream of them.
+
+    With options in place of jobs: try the last failed run of each chain again, as a new job.
+    """
+    chosen = many.selection(locals())
+    many.one_of(jobs, chosen)
+    if chosen is not None:
+        _refuse_force(force)
+        sure = many.Sure(yes=yes, dry_run=dry_run)
+        many.act(session, many.body("retry", None, chosen, priority=priority), sure)
+        return
+    if priority is not None:
+        raise many.misplaced("--priority", "goes with options in place of jobs")
     ask = partial(_retry, session, force=force, dry_run=dry_run)
-    _each(session, jobs, ask, partial(_report, session))
+    _each(session, jobs or [], ask, partial(_report, session))
 
 
 def _retry(session: "Session", job: str, *, force: bool, dry_run: bool) -> "RewindReport":
@@ -89,11 +153,60 @@ def _report(session: "Session", report: "RewindReport") -> None:
     )
 
 
-def approve(session: "Session", jobs: options.SomeJobs, reason: Reason = None) -> None:
+def approve(
+    session: "Session",
+    jobs: options.MaybeJobs = None,
+    reason: Reason = None,
+    status: many.Status = None,
+    queue: many.Queue = None,
+    job_type: many.Type = None,
+    tag: many.Tag = None,
+    group: many.Group = None,
+    name: many.Name = None,
+    search: many.Search = None,
+    since: many.Since = None,
+    until: many.Until = None,
+    yes: many.Yes = False,
+    dry_run: many.Preview = False,
+) -> None:
     """Approve jobs, so that they may start."""
+    chosen = many.selection(locals())
+    many.one_of(jobs, chosen)
+    if chosen is not None or dry_run:
+        sure = many.Sure(yes=yes, dry_run=dry_run)
+        many.act(session, many.body("approve", jobs, chosen, reason=reason), sure)
+        return
     body = protocol.queue.ReasonBody(reason=reason)
     ask = partial(session.send, protocol.queue.approve_job, body=body)
-    _each(session, jobs, lambda job: ask(id=job), partial(_say, session))
+    _each(session, jobs or [], lambda job: ask(id=job), partial(_say, session))
+
+
+def reprioritise(
+    session: "Session",
+    jobs: options.MaybeJobs = None,
+    priority: many.Priority = None,
+    status: many.Status = None,
+    queue: many.Queue = None,
+    job_type: many.Type = None,
+    tag: many.Tag = None,
+    group: many.Group = None,
+    name: many.Name = None,
+    search: many.Search = None,
+    since: many.Since = None,
+    until: many.Until = None,
+    yes: many.Yes = False,
+    dry_run: many.Preview = False,
+) -> None:
+    """Change the priority of waiting jobs; they go to the tail of it, in their order."""
+    chosen = many.selection(locals())
+    many.one_of(jobs, chosen)
+    sure = many.Sure(yes=yes or bool(jobs), dry_run=dry_run)
+    many.act(session, many.body("reprioritise", jobs, chosen, priority=priority), sure)
+
+
+def _refuse_force(force: bool) -> None:
+    if force:
+        raise many.misplaced("--force", "goes with jobs that are named one by one")
 
 
 def reject(session: "Session", jobs: options.SomeJobs, reason: Reason = None) -> None:
