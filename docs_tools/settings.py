@@ -33,6 +33,7 @@ MEANING = {
     "max_connections": "how many connections `serve` keeps open, if the system allows that many",
     "largest_output": "the maximum size of one run's output, in bytes; what is cut is marked",
     "disk_reserve": "output is not kept while fewer bytes than this are free on its disk",
+    "retention": "what ended this long ago is removed by the server; `never`: nothing is",
     "limits": "sizes of limits, set at each start",
     "concurrency_policy": "your own `ConcurrencyPolicy`, `module:name`",
     "group_failure_policy": "your own `GroupFailurePolicy`, `module:name`",

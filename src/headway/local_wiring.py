@@ -120,6 +120,7 @@ def build_scheduler(settings: Settings, store: Store, app: "App | None" = None) 
             largest_batch=settings.largest_batch,
             allow_commands=settings.allow_commands,
             webhook_targets=settings.webhook_targets,
+            retention_s=settings.retention_s,
             secret_params=settings.secret_params,
         ),
         output=OutputBound(settings.largest_output, settings.disk_reserve),

@@ -11,6 +11,7 @@ import msgspec
 from headway import project_folder
 from headway.domain import errors
 from headway.domain.secrets import SECRET_PARAMS
+from headway.domain.values import durations
 
 FILE = project_folder.SETTINGS
 PREFIX = "HEADWAY_"
@@ -21,6 +22,8 @@ NO_TOKEN = ""
 CODE = ("app", "concurrency_policy", "group_failure_policy")
 """Settings that name code. From the file, only `serve` and `worker` take them: it may have come
 with the folder, and to look at a queue must not run what is in there."""
+NEVER = "never"
+"""As `retention`: nothing is removed by itself."""
 RANGES = {
     "port": (0, 65535),
     "slots": (1, 10_000),
@@ -58,6 +61,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     max_connections: int = 1000
     largest_output: int = 256 * 1024 * 1024
     disk_reserve: int = 256 * 1024 * 1024
+    retention: str = "30d"
     limits: dict[str, int] = msgspec.field(default_factory=dict)
     concurrency_policy: str | None = None
     group_failure_policy: str | None = None
@@ -72,6 +76,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def data_dir(self) -> Path:
         """The data directory."""
         return Path(self.data)
+
+    @property
+    def retention_s(self) -> float | None:
+        """How long a server keeps what has ended; None for ever."""
+        return None if self.retention == NEVER else durations.parse(self.retention)
 
     @property
     def database_url(self) -> str:
@@ -128,7 +137,17 @@ def load(
             place("webhook_targets", options, folder),
             f"{found.webhook_targets!r} is neither any nor public",
         )
+    _check_retention(found, place("retention", options, folder))
     return found
+
+
+def _check_retention(found: Settings, where: str) -> None:
+    try:
+        seconds = found.retention_s
+    except errors.InvalidDuration as error:
+        raise errors.InvalidRequest(where, f"{error.detail}, or {NEVER}") from None
+    if seconds is not None and seconds < 1:
+        raise errors.InvalidRequest(where, f"{found.retention} is less than 1s; or write {NEVER}")
 
 
 def _names_data(options: Mapping[str, Any] | None) -> bool:

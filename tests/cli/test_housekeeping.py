@@ -244,3 +244,22 @@ def test_pauses_show_and_are_lifted(cli: Cli) -> None:
     assert cli.json("resume")["paused"] == []
     assert "no worker is alive" in cli.text("top", "--once")
     assert cli.json("top")["queue_length"] == 0
+
+
+def test_how_long_what_ended_is_kept_is_a_setting(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli.call("migrate")
+    assert _told_of_retention(cli) == "a server removes what ended 30d ago"
+    monkeypatch.setenv("HEADWAY_RETENTION", "never")
+    assert _told_of_retention(cli) == "nothing is removed by itself"
+    for wrong, problem in (("soon", "or never"), ("0s", "less than 1s")):
+        monkeypatch.setenv("HEADWAY_RETENTION", wrong)
+        told = cli.error("serve", code=2)
+        assert "HEADWAY_RETENTION: " in told
+        assert problem in told
+
+
+def _told_of_retention(cli: Cli) -> str:
+    found = {one["subject"]: one["detail"] for one in cli.json("doctor")["findings"]}
+    return str(found["retention"])

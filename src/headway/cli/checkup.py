@@ -16,7 +16,7 @@ import msgspec
 from headway import local_wiring, project_folder, protocol, wiring
 from headway import settings as settings_module
 from headway.cli.session import Session
-from headway.cli.text import schedule_text
+from headway.cli.text import schedule_text, words
 from headway.clock import SystemClock
 from headway.domain import errors
 from headway.domain.manage.tokens import Token, digest
@@ -59,7 +59,9 @@ def examine(session: Session) -> list[Finding]:
             detail = error.detail if isinstance(error, errors.HeadwayError) else str(error)
             found.append(_bad(look.__name__.lstrip("_"), detail, None))
     found.append(_server(session, settings))
-    return [*found, *_schedules(session)] if all(one.ok for one in found) else found
+    if not all(one.ok for one in found):
+        return found
+    return [*found, *_schedules(session), *_retention(session, settings)]
 
 
 def _good(subject: str, detail: str) -> Finding:
@@ -245,6 +247,17 @@ def _server(session: Session, settings: Settings) -> Finding:
         return _bad("server", error.detail, "start it with headway serve, or fix --url")
     at_work = "and a worker is alive" if status.running else "but no worker is alive"
     return _good("server", f"{where} answers, {at_work}")
+
+
+def _retention(session: Session, settings: Settings) -> list[Finding]:
+    """What becomes of old jobs, and what was removed last."""
+    if session.missing_store() is not None:
+        return []
+    last = session.send(protocol.queue.get_scheduler_status).cleaned
+    told = f", last {words.when(last.at)}: {last.jobs} jobs" if last else ""
+    if settings.retention_s is None:
+        return [_good("retention", f"nothing is removed by itself{told}")]
+    return [_good("retention", f"a server removes what ended {settings.retention} ago{told}")]
 
 
 def _schedules(session: Session) -> list[Finding]:

@@ -66,6 +66,16 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     blocked: int = 0
 
 
+class Cleaned(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last pass over everything removed that was older than it is kept."""
+
+    at: datetime
+    kept_s: float
+    jobs: int
+    runs: int
+    records: int
+
+
 class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """An overview. It is running while a worker is alive."""
 
@@ -75,6 +85,8 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     totals: Totals
     active_reservation: Reservation | None
     recovery: dict[str, Any] | None
+    cleaned: Cleaned | None = None
+    """What ended long ago and was removed by itself, when that last happened."""
 
 
 class RewindReport(msgspec.Struct, frozen=True, kw_only=True):

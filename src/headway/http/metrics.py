@@ -18,6 +18,7 @@ from headway.scheduler.scheduler import Scheduler
 from headway.storage import jobs, leases
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import limits, webhooks
+from headway.storage.upkeep import passes
 
 
 class Metrics:
@@ -96,6 +97,13 @@ class Metrics:
                 size.add_metric([room.name], room.size)
         yield used
         yield size
+        last = passes.read(tx).last
+        if last is not None:
+            yield GaugeMetricFamily(
+                "headway_retention_ended_timestamp_seconds",
+                "When a server last went through all that was old",
+                value=last.at.timestamp(),
+            )
 
     def _writes(self) -> Iterator[Metric]:
         store = self._scheduler.store
@@ -141,6 +149,12 @@ class Metrics:
             "Leases that expired without being renewed",
             value=seen.expired_leases,
         )
+        removed = CounterMetricFamily(
+            "headway_removed", "What this server removed because it was old", labels=["kind"]
+        )
+        for kind in ("jobs", "runs", "records"):
+            removed.add_metric([kind], getattr(seen.removed, kind))
+        yield removed
 
 
 def _deliveries(tx: Transaction) -> Iterator[Metric]:

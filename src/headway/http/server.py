@@ -21,6 +21,7 @@ from headway.http.dashboard import Codes
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import recovery
 from headway.scheduler.upkeep.courier import Courier
+from headway.scheduler.upkeep.janitor import Janitor
 from headway.scheduler.upkeep.recovery import Recovered
 from headway.scheduler.upkeep.timekeeper import Timekeeper
 from headway.worker.loop import Worker
@@ -54,6 +55,7 @@ class Server:
         self._codes = Codes(scheduler)
         self._timekeeper = Timekeeper(scheduler)
         self._courier = Courier(scheduler)
+        self._janitor = Janitor(scheduler)
         self.application = Application(
             scheduler,
             worker=worker,
@@ -72,6 +74,7 @@ class Server:
         """Serve until a signal asks to stop."""
         self._timekeeper.start()
         self._courier.start()
+        self._janitor.start()
         self._worker.start()
         self._state.ready = True
         config = uvicorn.Config(
@@ -121,6 +124,7 @@ class Server:
         self.application.close_direct()
         await asyncio.to_thread(self._timekeeper.stop)
         await asyncio.to_thread(self._courier.stop)
+        await asyncio.to_thread(self._janitor.stop)
         self.application.close_streams()
 
 

@@ -38,6 +38,19 @@ class Histogram:
         return found
 
 
+class Removed:
+    """How much was removed because it was old."""
+
+    def __init__(self) -> None:
+        self.jobs = self.runs = self.records = 0
+
+    def add(self, jobs: int, runs: int, records: int) -> None:
+        """Some more."""
+        self.jobs += jobs
+        self.runs += runs
+        self.records += records
+
+
 class Observations:
     """Everything that is observed."""
 
@@ -47,3 +60,4 @@ class Observations:
         self.job_types: dict[int, str] = {}
         """By lane, as the labels of `run_time`: asked for so often that they are kept."""
         self.expired_leases = 0
+        self.removed = Removed()

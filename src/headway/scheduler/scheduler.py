@@ -39,6 +39,8 @@ class Rules:
     allow_commands: bool = True
     secret_params: tuple[str, ...] = SECRET_PARAMS
     webhook_targets: str = "any"
+    retention_s: float | None = None
+    """How long a server keeps what has ended; None for ever."""
 
 
 @dataclass(frozen=True, kw_only=True)

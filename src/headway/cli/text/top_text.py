@@ -7,6 +7,7 @@ from headway.cli.text import job_text, words
 from headway.cli.text.screen import Cell, Column
 from headway.domain.answers import CurrentJob, LimitView, SchedulerStatus
 from headway.domain.states import RUNNING
+from headway.domain.values import durations
 from headway.protocol.jobs import JobQuery
 from headway.protocol.operation import Paging
 
@@ -15,7 +16,7 @@ MOST_SHOWN = 200
 
 def glance(session: Session, status: SchedulerStatus) -> None:
     """A few lines about everything."""
-    for line in [*head(status), *_lost(session, status)]:
+    for line in [*head(status), *_lost(session, status), *_cleaned(status)]:
         session.screen.line(line)
 
 
@@ -32,6 +33,15 @@ def head(status: SchedulerStatus) -> list[str]:
     if status.active_reservation is not None:
         lines.append(f"The next slot is reserved by {status.active_reservation.reserved_by}")
     return lines
+
+
+def _cleaned(status: SchedulerStatus) -> list[str]:
+    """What was removed by itself."""
+    last = status.cleaned
+    if last is None:
+        return []
+    kept = durations.show(last.kept_s)
+    return [f"Removed {words.when(last.at)}: {last.jobs} jobs that ended more than {kept} ago"]
 
 
 def _lost(session: Session, status: SchedulerStatus) -> list[str]:

@@ -11,7 +11,7 @@ from headway.storage import jobs, leases, queue
 from headway.storage.engine import codec
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import limits, reservations
-from headway.storage.upkeep import facts
+from headway.storage.upkeep import facts, passes
 
 __all__ = ["known_workers", "page", "queue_status", "status", "view", "views", "why"]
 
@@ -29,6 +29,7 @@ def status(scheduler: Scheduler, tx: Transaction) -> SchedulerStatus:
         totals=_totals(tx),
         active_reservation=reservations.active(tx),
         recovery=codec.load(recovery) if recovery else None,
+        cleaned=passes.read(tx).last,
     )
 
 

@@ -5,9 +5,10 @@ over refers to it.
 """
 
 import shutil
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -46,6 +47,15 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
     records: int = 0
 
 
+class _Where(NamedTuple):
+    """Which jobs a step looks at."""
+
+    status: JobStatus
+    after: int
+    older_than_s: float
+    batch: int
+
+
 class _Step(msgspec.Struct, frozen=True, kw_only=True):
     """What one transaction did or would do; the next one goes on after this number, if at all."""
 
@@ -58,20 +68,46 @@ def collect(
     scheduler: Scheduler, older_than_s: float, progress: Callable[[int], None] = lambda _: None
 ) -> Collected:
     """Remove what ended longer ago than this, in small steps; `progress` gets how many went."""
-    removed = run_count = 0
+    whole = Collected()
+    for removed in steps(scheduler, older_than_s, BATCH):
+        whole = both(whole, removed)
+        if removed.jobs:
+            progress(whole.jobs)
+    return whole
+
+
+def both(one: Collected, other: Collected) -> Collected:
+    """What two steps removed."""
+    return Collected(
+        jobs=one.jobs + other.jobs, runs=one.runs + other.runs, records=one.records + other.records
+    )
+
+
+def steps(scheduler: Scheduler, older_than_s: float, batch: int) -> Iterator[Collected]:
+    """Remove what ended longer ago than this; after each small transaction, say what it removed."""
     for status in sorted(states.TERMINAL):
-        after: int | None = 0
-        while after is not None:
-            step = scheduler.store.write(
-                partial(_step, status=status, after=after, older_than_s=older_than_s)
-            )
-            _remove_logs(scheduler, step.run_ids)
-            removed += len(step.numbers)
-            run_count += len(step.run_ids)
-            progress(removed)
-            after = step.after
-    others = _collect_records(scheduler, older_than_s) + stray_logs.remove(scheduler, older_than_s)
-    return Collected(jobs=removed, runs=run_count, records=others)
+        yield from _jobs(scheduler, status, older_than_s, batch)
+    yield from _audit(scheduler, older_than_s)
+    for delete in RECORDS:
+        yield from _records(scheduler, delete, older_than_s)
+    yield from _fires(scheduler, older_than_s)
+    for count in stray_logs.steps(scheduler, older_than_s):
+        yield Collected(records=count)
+
+
+def _jobs(
+    scheduler: Scheduler, status: JobStatus, older_than_s: float, batch: int
+) -> Iterator[Collected]:
+    """Looked for in a read: to pass over what has to stay keeps no write waiting."""
+    place: int | None = 0
+    while place is not None:
+        where = _Where(status=status, after=place, older_than_s=older_than_s, batch=batch)
+        found = scheduler.store.read(partial(_look, where))
+        if found.numbers:
+            found = scheduler.store.write(partial(_step, where))
+            _remove_logs(scheduler, found.run_ids)
+        place = found.after
+        yield Collected(jobs=len(found.numbers), runs=len(found.run_ids))
 
 
 def count(scheduler: Scheduler, older_than_s: float) -> Collected:
@@ -81,9 +117,8 @@ def count(scheduler: Scheduler, older_than_s: float) -> Collected:
     for status in sorted(states.TERMINAL):
         after: int | None = 0
         while after is not None:
-            found = scheduler.store.read(
-                partial(_look, status=status, after=after, older_than_s=older_than_s)
-            )
+            where = _Where(status, after, older_than_s, BATCH)
+            found = scheduler.store.read(partial(_look, where))
             numbers.update(found.numbers)
             run_ids.update(found.run_ids)
             after = found.after
@@ -95,27 +130,23 @@ def _remove_logs(scheduler: Scheduler, run_ids: Iterable[str]) -> None:
         shutil.rmtree(scheduler.data / log_files.folder(run_id), ignore_errors=True)
 
 
-def _collect_records(scheduler: Scheduler, older_than_s: float) -> int:
+def _records(
+    scheduler: Scheduler, delete: Callable[[Transaction, int, int], list[str]], older_than_s: float
+) -> Iterator[Collected]:
     """Remove what is old and belongs to no job."""
-    removed = _collect_audit(scheduler, older_than_s)
-    for delete in RECORDS:
-        more = True
-        while more:
-            gone = scheduler.store.write(partial(_delete, delete, older_than_s))
-            if delete is kept.delete_direct_requests:
-                _remove_logs(scheduler, gone)
-            removed += len(gone)
-            more = len(gone) == BATCH
-    return removed + _collect_fires(scheduler, older_than_s)
+    more = True
+    while more:
+        gone = scheduler.store.write(partial(_delete, delete, older_than_s))
+        if delete is kept.delete_direct_requests:
+            _remove_logs(scheduler, gone)
+        more = len(gone) == BATCH
+        yield Collected(records=len(gone))
 
 
-def _collect_audit(scheduler: Scheduler, older_than_s: float) -> int:
+def _audit(scheduler: Scheduler, older_than_s: float) -> Iterator[Collected]:
     """The audit log is kept for longer: it says who collected, too."""
     kept_s = max(older_than_s, timedelta(days=KEPT_DAYS).total_seconds())
-    removed = 0
-    while gone := scheduler.store.write(partial(_delete, kept.delete_audit, kept_s)):
-        removed += len(gone)
-    return removed
+    yield from _records(scheduler, kept.delete_audit, kept_s)
 
 
 def _delete(
@@ -124,15 +155,13 @@ def _delete(
     return delete(tx, tx.now_ms - int(older_than_s * 1000), BATCH)
 
 
-def _collect_fires(scheduler: Scheduler, older_than_s: float) -> int:
-    removed = 0
+def _fires(scheduler: Scheduler, older_than_s: float) -> Iterator[Collected]:
     after: Fire | None = kept.BEFORE_ALL_FIRES
     while after is not None:
         count, after = scheduler.store.write(
             partial(_forget_fires, after=after, older_than_s=older_than_s)
         )
-        removed += count
-    return removed
+        yield Collected(records=count)
 
 
 def _forget_fires(tx: Transaction, *, after: Fire, older_than_s: float) -> tuple[int, Fire | None]:
@@ -144,8 +173,8 @@ def _forget_fires(tx: Transaction, *, after: Fire, older_than_s: float) -> tuple
     return len(old), found[-1] if len(found) == BATCH else None
 
 
-def _step(tx: Transaction, *, status: JobStatus, after: int, older_than_s: float) -> _Step:
-    gone, after_this = _next_gone(tx, status, after, older_than_s)
+def _step(where: _Where, tx: Transaction) -> _Step:
+    gone, after_this = _next_gone(tx, where)
     return _Step(
         numbers=[link.number for link in gone],
         run_ids=kept.delete_jobs(tx, gone) if gone else [],
@@ -153,23 +182,21 @@ def _step(tx: Transaction, *, status: JobStatus, after: int, older_than_s: float
     )
 
 
-def _look(tx: Transaction, *, status: JobStatus, after: int, older_than_s: float) -> _Step:
+def _look(where: _Where, tx: Transaction) -> _Step:
     """The step without its effect."""
-    gone, after_this = _next_gone(tx, status, after, older_than_s)
+    gone, after_this = _next_gone(tx, where)
     numbers = [link.number for link in gone]
     run_ids = kept.runs_of(tx, numbers) if gone else []
     return _Step(numbers=numbers, run_ids=run_ids, after=after_this)
 
 
-def _next_gone(
-    tx: Transaction, status: JobStatus, after: int, older_than_s: float
-) -> tuple[list[JobRecord], int | None]:
+def _next_gone(tx: Transaction, where: _Where) -> tuple[list[JobRecord], int | None]:
     """The next jobs that may go, and after which number the next step goes on, if at all."""
-    until = tx.now_ms - int(older_than_s * 1000)
-    ended = kept.ended_from(tx, status, after, BATCH)
+    until = tx.now_ms - int(where.older_than_s * 1000)
+    ended = kept.ended_from(tx, where.status, where.after, where.batch)
     candidates = {one.chain for one in ended if one.finished_at <= until}
     # What was made later cannot have ended earlier: the newest jobs are never walked through.
-    more = len(ended) == BATCH and ended[-1].created_at <= until
+    more = len(ended) == where.batch and ended[-1].created_at <= until
     return _removable(tx, candidates, until), ended[-1].number if more else None
 
 

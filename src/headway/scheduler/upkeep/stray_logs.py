@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+from collections.abc import Iterator
 from functools import partial
 
 from headway.files import log_files
@@ -15,19 +16,19 @@ KEPT_S = 3600.0
 """What was written to within an hour may belong to a run that is about to be recorded."""
 
 
-def remove(scheduler: Scheduler, older_than_s: float) -> int:
-    """Remove the folders that no run and no direct request knows; return how many."""
+def steps(scheduler: Scheduler, older_than_s: float) -> Iterator[int]:
+    """Remove the folders that no run and no direct request knows; some at a time, and how many."""
     until = scheduler.store.read(partial(_until, older_than_s=older_than_s))
     names = log_files.names(scheduler.data)
-    removed = 0
     while some := list(itertools.islice(names, BATCH)):
         known = scheduler.store.read(partial(retention.known_log_folders, names=some))
+        removed = 0
         for name in set(some) - known:
             folder = scheduler.data / log_files.folder(name)
             if log_files.last_written(folder) <= until:
                 shutil.rmtree(folder, ignore_errors=True)
                 removed += 1
-    return removed
+        yield removed
 
 
 def _until(tx: Transaction, *, older_than_s: float) -> float:
