@@ -310,7 +310,7 @@ CREATE TABLE groups (
     on_failure TEXT NOT NULL CHECK (on_failure IN ('stop', 'continue', 'skip')),
     created_at INTEGER NOT NULL,
     ended_at   INTEGER
-) WITHOUT ROWID;
+, chain INTEGER, on_complete TEXT, on_complete_job TEXT) WITHOUT ROWID;
 
 CREATE TABLE webhooks (
     webhook_id TEXT PRIMARY KEY,
@@ -449,3 +449,5 @@ CREATE TABLE signals (
     payload TEXT,
     PRIMARY KEY (chain, name, place)
 ) WITHOUT ROWID;
+
+CREATE UNIQUE INDEX groups_by_chain ON groups (chain) WHERE chain IS NOT NULL;

@@ -112,3 +112,22 @@ def test_tokens_are_shown_once_and_revoked(cli: Cli) -> None:
     cli.call("tokens", "revoke", made["token_id"])
     assert "revoked" in cli.text("tokens", "list")
     assert "not one of" in cli.error("tokens", "create", "x", "--role", "king", code=2)
+
+
+def test_a_job_is_submitted_after_a_group_by_its_name(cli: Cli) -> None:
+    text = """
+    {"name": "release", "jobs": [{"job_type": "a"}], "on_complete": {"job_type": "tell"}}
+    """
+    (cli.folder / "release.json").write_text(text)
+    cli.call("groups", "create", "--file", "release.json")
+    after = cli.json("submit", "b", "--after", "group:release:finished")["after_groups"]
+    assert [(one["policy"], len(one["group"])) for one in after] == [("finished", 36)]
+    assert "waiting on group" in cli.text("why", "2")
+    assert "after:finished group release [queued]" in cli.text("jobs", "schedule")
+    assert [one["number"] for one in cli.json("jobs", "list", "--group", "release")["items"]] == [1]
+    assert cli.json("jobs", "cancel", "--group", "release", "--dry-run")["changed"] == 1
+    cli.call("groups", "cancel", "release")
+    assert "made at its end  job 3" in cli.text("groups", "show", "release")
+    assert cli.json("jobs", "show", "3")["params"]["status"] == "CANCELLED"
+    assert cli.json("jobs", "show", "2")["status"] == "QUEUED"
+    assert "there is no group nobody" in cli.error("submit", "b", "--after", "group:nobody", code=2)

@@ -23,7 +23,7 @@ After = Annotated[
     typer.Option(
         "--after",
         metavar="JOB[:POLICY]",
-        help="Start after this job; POLICY is success, finished or failure.",
+        help="Start after this job, or group:NAME; POLICY is success, finished or failure.",
         autocompletion=completion.jobs,
     ),
 ]
@@ -123,6 +123,9 @@ WebhookUrl = Annotated[
 ]
 
 
+GROUP = "group:"
+"""Begins the name of a group, where jobs are named."""
+
 NAMES = {
     **{"at": "scheduled_for", "cost": "cost_units"},
     **{"lock": "locks", "tag": "tags", "limit": "limits"},
@@ -178,10 +181,18 @@ def moment(text: str, field: str = "at") -> datetime:
 
 def _after(text: str) -> dict[str, str]:
     job, colon, policy = text.rpartition(":")
+    if job == GROUP.rstrip(":") or (text.startswith(GROUP) and policy.lower() not in set(Policy)):
+        job, colon, policy = text, "", ""
     if colon and policy.lower() not in set(Policy):
         known = ", ".join(Policy)
         raise errors.InvalidRequest("--after", f"{policy!r} in {text!r} is not one of {known}")
-    return {"job": job, "policy": policy.lower()} if colon else {"job": text}
+    named = job if colon else text
+    said = {"policy": policy.lower()} if colon else {}
+    return {_kind_of(named): named.removeprefix(GROUP), **said}
+
+
+def _kind_of(named: str) -> str:
+    return "group" if named.startswith(GROUP) else "job"
 
 
 def _lock(text: str) -> dict[str, str]:

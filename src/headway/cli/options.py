@@ -81,6 +81,12 @@ OnlyType = Annotated[
     typer.Option("--type", "-t", help="Only of this type.", autocompletion=completion.job_types),
 ]
 OnlyTag = Annotated[str | None, typer.Option("--tag", help="Only with this tag.")]
+OnlyGroup = Annotated[
+    str | None,
+    typer.Option(
+        "--group", help="Only of this group, by name or id.", autocompletion=completion.groups
+    ),
+]
 OnlyName = Annotated[str | None, typer.Option("--name", help="Only with this name.")]
 Search = Annotated[
     str | None,

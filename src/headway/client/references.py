@@ -7,6 +7,7 @@ from headway.client import words
 from headway.client.handles import JobHandle
 from headway.domain import taken
 from headway.domain.jobs import Job, Policy
+from headway.domain.manage.groups import Group
 from headway.domain.requests.job_requests import AfterRequest
 
 Result = TypeVar("Result")
@@ -44,13 +45,15 @@ Reference: TypeAlias = JobHandle[Any] | Job | Step[Any] | str | int
 
 
 class AfterWords(TypedDict):
-    """A job with its policy: `{"job": first, "policy": "finished"}`."""
+    """A job or a group with its policy: `{"job": first, "policy": "finished"}`."""
 
-    job: Reference
+    job: NotRequired[Reference]
+    group: NotRequired[str]
+    """By name or id."""
     policy: NotRequired[Policy | Literal["success", "finished", "failure"]]
 
 
-After: TypeAlias = Reference | AfterRequest | AfterWords
+After: TypeAlias = Reference | Group | AfterRequest | AfterWords
 
 
 def after(given: Sequence[After] | After) -> tuple[str | int | AfterRequest, ...]:
@@ -60,8 +63,11 @@ def after(given: Sequence[After] | After) -> tuple[str | int | AfterRequest, ...
 
 
 def _one(one: Any) -> str | int | AfterRequest:
+    if isinstance(one, Group):
+        return AfterRequest(group=one.group_id)
     if isinstance(one, dict):
-        return words.read("after", {**one, "job": _name(one["job"])}, AfterRequest)
+        named = {"job": _name(one["job"])} if "job" in one else {}
+        return words.read("after", {**one, **named}, AfterRequest)
     return _name(one)
 
 

@@ -120,7 +120,7 @@ class AfterEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
-    """A job depends on another, is its parent, or depends on an artifact that no job makes.
+    """A job depends on another, on a group, or on an artifact that no job makes, or is its parent.
 
     `status` is the last link's, where a retry has taken over from the job that is named.
     """
@@ -128,6 +128,8 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
     source: str = msgspec.field(name="from")
     to: str
     after: AfterEdge | msgspec.UnsetType = msgspec.UNSET
+    group: str | msgspec.UnsetType = msgspec.UNSET
+    """The name of a group that the job comes after, or its id: then `to` is `group:<id>`."""
     artifact: str | msgspec.UnsetType = msgspec.UNSET
     state: str | msgspec.UnsetType = msgspec.UNSET
     status: str | msgspec.UnsetType = msgspec.UNSET

@@ -89,6 +89,7 @@ class _Drawing:
             name = "child"
         elif isinstance(name, msgspec.UnsetType):
             name = f"after:{edge.after.policy}" if edge.after else "after"
+            name += f" group {edge.group}" if edge.group else ""
         node = self._nodes.get(edge.to)
         if node is None:
             return f"{name} [{edge.state or 'missing'}]"

@@ -56,6 +56,14 @@ class After(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     policy: Policy = Policy.SUCCESS
 
 
+class AfterGroup(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A dependency on a group; `number` stands for it among the dependencies on chains."""
+
+    group: str
+    number: int
+    policy: Policy = Policy.SUCCESS
+
+
 class Lock(msgspec.Struct, frozen=True, kw_only=True):
     """A key, held shared or exclusively while the job runs."""
 
@@ -118,9 +126,15 @@ class Terms(JobTerms, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """The terms of a job as they are stored; they never change after the submit."""
 
     after: tuple[After, ...] = ()
+    after_groups: tuple[AfterGroup, ...] = ()
     locks: tuple[Lock, ...] = ()
     retry_policy: RetryPolicy = RetryPolicy()
     parent_id: str | None = None
+
+    @property
+    def comes_after(self) -> tuple[After | AfterGroup, ...]:
+        """The jobs and the groups that the job comes after."""
+        return (*self.after, *self.after_groups)
 
 
 LONGEST_KEY = 2000
@@ -171,6 +185,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     retry_state: RetryState = RetryState.NONE
     permanently_failed: bool = False
     after: tuple[After, ...] = ()
+    after_groups: tuple[AfterGroup, ...] = ()
     needs: tuple[str, ...] = ()
     produces: tuple[str, ...] = ()
     locks: tuple[Lock, ...] = ()

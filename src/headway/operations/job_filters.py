@@ -6,16 +6,18 @@ from headway.protocol.jobs import JobSelection
 from headway.storage import jobs
 from headway.storage.engine.transaction import Transaction
 from headway.storage.lists.job_lists import JobFilter
+from headway.storage.manage import groups
 
 
 def read(tx: Transaction, asked: JobSelection, before: int | None = None) -> JobFilter:
-    """Which jobs are asked for, below a number."""
+    """Which jobs are asked for, below a number; a group may be called by its name."""
+    group = groups.named(tx, asked.group_id) if asked.group_id is not None else None
     return JobFilter(
         statuses=_statuses(asked.status),
         queue=asked.queue,
         job_type=asked.job_type,
         tag=asked.tag,
-        group_id=asked.group_id,
+        group_id=group.group_id if group else asked.group_id,
         template_id=asked.template_id,
         parent=None if asked.parent_id is None else jobs.read_one(tx, asked.parent_id).chain,
         name=asked.name,

@@ -109,11 +109,11 @@ def open_counts(tx: Transaction, numbers: Iterable[int]) -> dict[int, int]:
     return found
 
 
-def reopen(tx: Transaction, numbers: Iterable[int]) -> dict[int, list[int]]:
-    """These chains start afresh; returns the chains that each of these jobs waits for then."""
+def reopen(tx: Transaction, numbers: Iterable[int], groups: Iterable[int]) -> dict[int, list[int]]:
+    """These chains and groups start afresh; returns what each of these jobs waits for then."""
     found: dict[int, list[int]] = {number: [] for number in numbers}
-    listed = records.listed(found)
-    tx.do("reopen_dependencies", chains=listed, numbers=listed)
+    chains = records.listed([*found, *groups])
+    tx.do("reopen_dependencies", chains=chains, numbers=records.listed(found))
     for one in of(tx, found):
         if not one.met:
             found[one.number].append(one.chain)

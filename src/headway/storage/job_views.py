@@ -122,14 +122,16 @@ def _view(row: Row, waits_on: Row | None) -> Job:
     )
 
 
-def _name_of(waits_on: Row, terms: Terms) -> str | None:
-    """The job that is waited for, as it was named, or a child."""
-    named = (one.job for one in terms.after if one.number == waits_on["chain"])
-    return next(named, waits_on["job_id"])
+def _name_of(waits_on: Row, terms: Terms) -> str:
+    """The job or the group that is waited for, as it was named, or a child."""
+    chain = waits_on["chain"]
+    named = [f"group {one.group}" for one in terms.after_groups if one.number == chain]
+    named += [f"job {one.job}" for one in terms.after if one.number == chain]
+    return named[0] if named else f"job {waits_on['job_id']}"
 
 
 def _reason(row: Row, waits_on: str | None) -> WaitReason | None:
     if row["wait_kind"] is None:
         return None
-    detail = f"waiting on job {waits_on}" if waits_on else row["wait_detail"]
+    detail = f"waiting on {waits_on}" if waits_on else row["wait_detail"]
     return WaitReason(kind=row["wait_kind"], detail=detail)

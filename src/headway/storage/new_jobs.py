@@ -168,7 +168,7 @@ def _insert_edges(tx: Transaction, begun: Sequence[Begun]) -> None:
                 met=(one.number, one.policy) not in new.unmet,
             )
             for new in begun
-            for one in new.job.terms.after
+            for one in new.job.terms.comes_after
         ],
     )
     jobs = [one.job for one in begun]

@@ -136,7 +136,9 @@ def _times(job: Job) -> list[tuple[str, Cell | None]]:
 
 
 def _terms(job: Job) -> list[tuple[str, Cell | None]]:
-    after = ", ".join(f"{one.number} ({one.policy})" for one in job.after)
+    before = [f"{one.number} ({one.policy})" for one in job.after]
+    before += [f"group {one.group} ({one.policy})" for one in job.after_groups]
+    after = ", ".join(before)
     pin = job.pinned_head
     return [
         ("after", after),

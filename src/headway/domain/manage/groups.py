@@ -47,6 +47,9 @@ class GroupStatus(StrEnum):
     CANCELLED = "CANCELLED"
 
 
+ENDED = frozenset({GroupStatus.COMPLETED, GroupStatus.PARTIAL, GroupStatus.CANCELLED})
+
+
 class Member(msgspec.Struct, frozen=True, kw_only=True):
     """A member; its status is that of the last job in its retry chain."""
 
@@ -65,6 +68,28 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     status: GroupStatus
     members: tuple[Member, ...]
     created_at: datetime
+    on_complete_job: str | None = None
+    """The job that was made when the group ended."""
+
+
+class FailedMember(msgspec.Struct, frozen=True, kw_only=True):
+    """A member that did not succeed; the job is the last of its chain."""
+
+    job_id: str
+    number: int
+    status: JobStatus
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """How a group ended: params of the job that is made then."""
+
+    group_id: str
+    name: str | None
+    status: GroupStatus
+    counts: dict[str, int]
+    """How many members ended in which status, in lower case."""
+    failed: tuple[FailedMember, ...]
+    """The first of those that did not succeed."""
 
 
 class GroupFailurePolicy(Protocol):

@@ -22,19 +22,45 @@ class Target(NamedTuple):
 
 def targets(request: JobRequest, taken: Sequence[Taken] = ()) -> list[Target]:
     """The jobs that come before, those too whose results its params take."""
-    found = []
-    for one in request.after:
-        job, policy = (
-            (one.job, one.policy) if isinstance(one, AfterRequest) else (one, Policy.SUCCESS)
-        )
-        text = str(job).strip()
-        if not text:
-            raise errors.InvalidRequest("after", "an id is empty")
-        found.append(Target(text, policy))
+    found = [
+        Target(_name(one.job if isinstance(one, AfterRequest) else one), _policy(one))
+        for one in request.after
+        if not _is_group(one)
+    ]
     found.extend([Target(one.job, Policy.SUCCESS, one.field) for one in taken])
     return found
 
 
+def groups(request: JobRequest) -> list[tuple[str, Policy]]:
+    """The groups that come before, by name or id, each with the end that is wanted of it."""
+    return [
+        (_name(one.group), one.policy)
+        for one in request.after
+        if isinstance(one, AfterRequest) and _is_group(one)
+    ]
+
+
+def _is_group(one: str | int | AfterRequest) -> bool:
+    if not isinstance(one, AfterRequest):
+        return False
+    if (one.job is None) == (one.group is None):
+        raise errors.InvalidRequest("after", "give exactly one of job and group")
+    return one.group is not None
+
+
+def _policy(one: str | int | AfterRequest) -> Policy:
+    return one.policy if isinstance(one, AfterRequest) else Policy.SUCCESS
+
+
+def _name(reference: str | int | None) -> str:
+    text = str(reference).strip()
+    if not text:
+        raise errors.InvalidRequest("after", "an id is empty")
+    return text
+
+
 def names_earlier_jobs(request: JobRequest, taken: Sequence[Taken]) -> bool:
-    """Whether the job comes after one that was there before its batch."""
-    return any(not target.name.startswith(REF) for target in targets(request, taken))
+    """Whether the job comes after one, or after a group, that was there before its batch."""
+    if any(not target.name.startswith(REF) for target in targets(request, taken)):
+        return True
+    return bool(groups(request))

@@ -3,7 +3,7 @@
 import msgspec
 
 from headway.domain.manage.groups import GroupMode, OnFailure
-from headway.domain.requests.job_requests import BatchJobRequest
+from headway.domain.requests.job_requests import BatchJobRequest, JobRequest
 
 
 class GroupRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -13,3 +13,5 @@ class GroupRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     name: str | None = None
     mode: GroupMode = GroupMode.SEQUENTIAL
     on_failure: OnFailure = OnFailure.STOP
+    on_complete: JobRequest | None = None
+    """A job that is made when the group ends, with the group's summary among its params."""

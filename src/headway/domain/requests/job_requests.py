@@ -49,9 +49,10 @@ MOST_NAMED = 500_000
 
 
 class AfterRequest(msgspec.Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """A dependency with its policy."""
+    """A dependency with its policy: on a job, or on a group by its name or id."""
 
-    job: str | int
+    job: str | int | None = None
+    group: str | None = None
     policy: Policy = Policy.SUCCESS
 
 

@@ -20,7 +20,7 @@ from headway.storage.manage import groups as kept
 
 def _prepared(call: Call[GroupRequest, Nothing]) -> GroupRequest:
     refuse_key(call)
-    members = tuple(submit.prepared(call.scheduler, call.body.jobs))
+    members = list(submit.prepared(call.scheduler, call.body.jobs))
     return msgspec.structs.replace(call.body, jobs=members)
 
 
@@ -29,7 +29,8 @@ def create_group(
     call: Call[GroupRequest, Nothing], tx: Transaction, request: GroupRequest
 ) -> Group:
     """Submit jobs as a group, all or nothing."""
-    command_permission.check_submits(tx, call.principal.role, call.body.jobs)
+    at_the_end = [call.body.on_complete] if call.body.on_complete else []
+    command_permission.check_submits(tx, call.principal.role, [*call.body.jobs, *at_the_end])
     return groups.create(call.scheduler, tx, request)
 
 

@@ -54,6 +54,9 @@ def check_own(tx: Transaction, principal: Principal, reference: str) -> None:
 def _names(scheduler: Scheduler, request: JobRequest) -> Iterator[str]:
     """The jobs from before that a request says it waits for."""
     for one in request.after:
+        if isinstance(one, AfterRequest) and one.group is not None:
+            yield f"group {one.group}"  # no group is a worker's own
+            continue
         name = str(one.job if isinstance(one, AfterRequest) else one).strip()
         if not name.startswith(REF):
             yield name

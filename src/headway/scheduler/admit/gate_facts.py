@@ -5,8 +5,10 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from headway.domain import artifacts, errors
-from headway.domain.gates.after import Predecessor
+from headway.domain.gates import Blocker
+from headway.domain.gates.after import Before, PrecedingGroup, Predecessor
 from headway.domain.gates.artifacts import Need, Producer
+from headway.domain.manage.groups import Group
 from headway.domain.states import ACTIVE, SUCCEEDED, SUSPENDED
 from headway.domain.steps import StepKind
 from headway.scheduler.admit.lock_facts import LockFacts
@@ -15,12 +17,14 @@ from headway.storage import chains, dependencies, jobs, needs, steps
 from headway.storage.chains import ChainEnd
 from headway.storage.dependencies import Dependency
 from headway.storage.engine.transaction import Transaction
-from headway.storage.manage import markers
+from headway.storage.manage import groups, markers
 from headway.storage.needs import Maker
 from headway.storage.records import JobRecord
 from headway.storage.steps import Pending
 
 HEAD = "head:"
+MOST_MEMBERS = 50
+"""So many active members of a group are named."""
 
 
 class Facts:
@@ -32,6 +36,7 @@ class Facts:
         self._tx = tx
         self._dependencies: dict[int, list[Dependency]] = {}
         self._ends: dict[int, ChainEnd] = {}
+        self._groups: dict[int, Group] = {}
         self._makers: dict[int, ChainEnd] = {}
         self._producers: dict[str, dict[int, Maker]] = {}
         self._markers: set[str] = set()
@@ -49,14 +54,17 @@ class Facts:
         self._load_artifacts({need for one in gated for need in one.terms.needs})
         self.locks.load([lock for one in gated for lock in one.terms.locks])
 
-    def predecessors(self, record: JobRecord) -> list[Predecessor]:
+    def predecessors(self, record: JobRecord) -> list[Before]:
         """The dependencies that are not met, or all of them if all were loaded."""
         waits = self._dependencies.get(record.number)
         if not waits:
             return []
-        found = []
+        found: list[Before] = []
         named = {**self._children, **{one.number: one.job for one in reversed(record.terms.after)}}
         for one in waits:
+            if one.chain < 0:
+                found.append(self._preceding_group(record, one))
+                continue
             end = self._ends.get(one.chain)
             found.append(
                 Predecessor(
@@ -76,6 +84,21 @@ class Facts:
         """What kind of thing a suspended job waits for."""
         pending = self.pending(record)
         return pending.kind if pending else None
+
+    def _preceding_group(self, record: JobRecord, one: Dependency) -> PrecedingGroup:
+        group = self._groups.get(one.chain)
+        named = next(after for after in record.terms.after_groups if after.number == one.chain)
+        members = group.members if group else ()
+        active = [member for member in members if member.status in ACTIVE]
+        return PrecedingGroup(
+            group=named.group,
+            policy=one.policy,
+            status=group.status if group else None,
+            members=tuple(
+                Blocker(kind="job", id=member.job_id, status=member.status)
+                for member in active[:MOST_MEMBERS]
+            ),
+        )
 
     def needs(self, record: JobRecord) -> list[Need]:
         """The needed artifacts in order, with their producers."""
@@ -201,7 +224,10 @@ class Facts:
         ]
 
     def _load_ends(self, wanted: Iterable[int]) -> None:
-        self._ends.update(chains.deciding_links(self._tx, set(wanted) - self._ends.keys()))
+        new = set(wanted) - self._ends.keys() - self._groups.keys()
+        after_groups = {chain for chain in new if chain < 0}
+        self._ends.update(chains.deciding_links(self._tx, new - after_groups))
+        self._groups.update(groups.by_chains(self._tx, after_groups))
 
 
 def gather(

@@ -1,17 +1,20 @@
 """The one place where a job begins, submitted or retried."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from headway.domain import events, states
 from headway.domain.gates import Closed, after, time
-from headway.domain.gates.after import Predecessor
-from headway.domain.jobs import After
+from headway.domain.gates.after import Before, PrecedingGroup, Predecessor
+from headway.domain.jobs import After, AfterGroup
+from headway.domain.manage.groups import GroupStatus
 from headway.domain.states import JobStatus
 from headway.domain.values import moments
 from headway.storage import chains, needs, new_jobs
 from headway.storage.engine.transaction import READY, Transaction
+from headway.storage.manage import groups
 from headway.storage.new_jobs import Begun, NewJob, Written
 
 
@@ -42,22 +45,28 @@ def _waiting_consumers(tx: Transaction, new: Sequence[NewJob]) -> set[int]:
     return needs.waiting_consumers(tx, names) - {job.number for job in new}
 
 
-def _statuses(tx: Transaction, new: Sequence[NewJob]) -> dict[int, JobStatus]:
-    """The status of the chains that these jobs depend on; those of this batch are new."""
+Statuses: TypeAlias = Mapping[int, JobStatus | GroupStatus]
+"""The statuses of chains, and of groups under their numbers."""
+
+
+def _statuses(tx: Transaction, new: Sequence[NewJob]) -> Statuses:
+    """The status of what these jobs depend on; those of this batch are new."""
     before = {one.number for job in new for one in job.terms.after}
     own = {job.number for job in new} & before
     links = chains.deciding_links(tx, before - own)
+    after_groups = {one.number for job in new for one in job.terms.after_groups}
     return {
         **{chain: link.status for chain, link in links.items()},
         **dict.fromkeys(own, states.QUEUED),
+        **{chain: group.status for chain, group in groups.by_chains(tx, after_groups).items()},
     }
 
 
-def _begin(tx: Transaction, job: NewJob, statuses: Mapping[int, JobStatus]) -> Begun:
+def _begin(tx: Transaction, job: NewJob, statuses: Statuses) -> Begun:
     """The first status of a job by the gates of time and of other jobs."""
-    if job.scheduled_for is None and not job.terms.after:
+    if job.scheduled_for is None and not job.terms.comes_after:
         return Begun(job=job, queued_at=None if job.gated else tx.now_ms)
-    unmet = [one for one in job.terms.after if not _is_met(job, one, statuses)]
+    unmet = [one for one in job.terms.comes_after if not _is_met(job, one, statuses)]
     closed = _first_closed(tx, job, unmet, statuses)
     late = closed is not None and closed.status is states.QUEUED
     return Begun(
@@ -70,21 +79,25 @@ def _begin(tx: Transaction, job: NewJob, statuses: Mapping[int, JobStatus]) -> B
 
 
 def _first_closed(
-    tx: Transaction, job: NewJob, unmet: Sequence[After], statuses: Mapping[int, JobStatus]
+    tx: Transaction, job: NewJob, unmet: Sequence[After | AfterGroup], statuses: Statuses
 ) -> Closed | None:
     late = time.check(moments.maybe_from_millis(job.scheduled_for), tx.now)
     if late or not unmet:
         return late
-    return after.check(
-        [
-            Predecessor(job=one.job, policy=one.policy, status=statuses.get(one.number))
-            for one in unmet
-        ]
-    )
+    return after.check([_before(one, statuses) for one in unmet])
 
 
-def _is_met(job: NewJob, one: After, statuses: Mapping[int, JobStatus]) -> bool:
+def _before(one: After | AfterGroup, statuses: Statuses) -> Before:
+    status = statuses.get(one.number)
+    if isinstance(one, AfterGroup):
+        group_status = status if isinstance(status, GroupStatus) else None
+        return PrecedingGroup(group=one.group, policy=one.policy, status=group_status)
+    job_status = status if isinstance(status, JobStatus) else None
+    return Predecessor(job=one.job, policy=one.policy, status=job_status)
+
+
+def _is_met(job: NewJob, one: After | AfterGroup, statuses: Statuses) -> bool:
     if (one.number, one.policy) in job.met:
         return True
-    status = statuses.get(one.number)
-    return status in states.TERMINAL and after.satisfies(status, one.policy)
+    before = _before(one, statuses)
+    return before.status is not None and not after.goes_on(before) and not after.problem(before)

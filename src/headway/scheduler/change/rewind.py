@@ -239,7 +239,9 @@ def _reset(tx: Transaction, root: JobRecord, found: RetrySet) -> list[JobRecord]
     states.check_all(((one.number, one.status) for one in found.members), states.QUEUED)
     _stop_waiting(tx, found.members)
     steps.forget_children(tx, [one.number for one in found.members if one.journal])
-    unmet = dependencies.reopen(tx, [record.number for record in found.members])
+    open_groups = {one.group_id for one in found.members if one.group_id}
+    after_groups = groups.chains_of(tx, open_groups)
+    unmet = dependencies.reopen(tx, [record.number for record in found.members], after_groups)
     behind = {
         record.number: _waits(record, unmet[record.number][0])
         for record in found.members
@@ -252,7 +254,7 @@ def _reset(tx: Transaction, root: JobRecord, found: RetrySet) -> list[JobRecord]
         facts = {"generation": record.generation + 1, "root": root.job_id}
         tx.note(events.REWOUND, record.number, facts)
     tx.note_all(events.WAITING, {number: _said(waits) for number, waits in behind.items()})
-    for group_id in sorted({one.group_id for one in found.members if one.group_id}):
+    for group_id in sorted(open_groups):
         groups.reopen(tx, group_id)
     return [record for record in found.members if record.number not in behind]
 

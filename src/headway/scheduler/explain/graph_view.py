@@ -19,6 +19,7 @@ from headway.storage import chains, dependencies, jobs, needs, queue
 from headway.storage.chains import ChainEnd
 from headway.storage.engine import slices
 from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import groups
 from headway.storage.records import JobRecord
 
 MOST_JOBS = 1000
@@ -137,6 +138,7 @@ def _draw(
     """The jobs with their edges; those go to these chains only, or wherever they lead."""
     edges = [
         *_after_edges(tx, found, within),
+        *_group_edges(tx, found),
         *_artifact_edges(scheduler, tx, found, within),
         *_child_edges(tx, found, within),
     ]
@@ -180,6 +182,23 @@ def _child_edges(
         Edge(source=parents[record.parent].job_id, to=record.job_id, child=True)
         for record in families
         if record.parent in parents and record.number == record.chain
+    ]
+
+
+def _group_edges(tx: Transaction, found: Sequence[JobRecord]) -> list[Edge]:
+    """Groups are leaves: their members are jobs of their own."""
+    known = groups.by_chains(tx, {a.number for record in found for a in record.terms.after_groups})
+    return [
+        Edge(
+            source=record.job_id,
+            to=f"group:{one.group}",
+            after=AfterEdge(policy=one.policy),
+            group=(group.name if group else None) or one.group,
+            state=group.status.lower() if group else "missing",
+        )
+        for record in found
+        for one in record.terms.after_groups
+        for group in [known.get(one.number)]
     ]
 
 

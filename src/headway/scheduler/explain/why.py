@@ -104,7 +104,7 @@ def _after(record: JobRecord, facts: Facts) -> Closed | None:
     closed = after.check(predecessors)
     if closed is None:
         return None
-    waiting = (after.blocker(one) for one in predecessors if one.status in states.ACTIVE)
+    waiting = after.blockers([one for one in predecessors if after.goes_on(one)])
     blockers = dict.fromkeys((*closed.blockers, *waiting))
     return msgspec.structs.replace(closed, blockers=tuple(blockers))
 

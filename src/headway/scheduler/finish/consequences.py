@@ -96,9 +96,9 @@ def _consequences(
     waiting |= _meet(tx, wave.succeeded, states.SUCCEEDED) | _meet(tx, wave.failed, states.FAILED)
     waiting |= _record_markers(tx, wave)
     outbox.add(scheduler, tx, ended, endpoints)
-    stopped = group_consequences.decide(scheduler, tx, wave.final)
+    stopped, behind_groups = group_consequences.decide(scheduler, tx, wave.final)
     tx.wake(READY)
-    return waiting, stopped
+    return waiting | behind_groups, stopped
 
 
 def _gather(

@@ -5,14 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from headway.domain import events, states
-from headway.domain.gates import Blocker
+from headway.domain.gates import Blocker, after
 from headway.domain.jobs import After, Policy, WaitReason
 from headway.domain.manage import groups
 from headway.domain.manage.groups import PREDECESSOR_FAILED, GroupMode, GroupStatus, Member, Verdict
 from headway.domain.runs import RunStatus
+from headway.scheduler.finish import completions
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
-from headway.storage import chains, dependencies, jobs, runs
+from headway.storage import chains, dependencies, holds, jobs, runs
 from headway.storage.dependencies import Dependency
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import groups as stored_groups
@@ -20,9 +21,15 @@ from headway.storage.manage.groups import GroupRecord, MemberPlace
 from headway.storage.records import JobRecord
 
 
-def decide(scheduler: Scheduler, tx: Transaction, final: Sequence[Ended]) -> list[Ended]:
-    """Members that end because another failed for good; groups that are complete are marked so."""
+def decide(
+    scheduler: Scheduler, tx: Transaction, final: Sequence[Ended]
+) -> tuple[list[Ended], set[int]]:
+    """Members that end because another failed for good; groups that are complete are marked so.
+
+    Return these members, and the jobs that waited for the end of a group.
+    """
     stopped: list[Ended] = []
+    waiting: set[int] = set()
     for group_id in dict.fromkeys(one.record.group_id for one in final if one.record.group_id):
         group = stored_groups.read(tx, group_id)
         if group is None:
@@ -31,8 +38,8 @@ def decide(scheduler: Scheduler, tx: Transaction, final: Sequence[Ended]) -> lis
         others = _stop_others(scheduler, tx, group, failed[0]) if failed else []
         stopped += others
         if not others:
-            _mark_ended(tx, group)
-    return stopped
+            waiting |= end_if_over(scheduler, tx, group)
+    return stopped, waiting
 
 
 def hand_on_predecessors(tx: Transaction, final: Sequence[Ended]) -> set[int]:
@@ -163,12 +170,23 @@ def others_that_end(
     ]
 
 
-def _mark_ended(tx: Transaction, group: GroupRecord) -> None:
+def end_if_over(scheduler: Scheduler, tx: Transaction, group: GroupRecord) -> set[int]:
+    """The group has ended if every member has; return the jobs to look at because of that."""
     if stored_groups.has_active_member(tx, group.group_id):
-        return
+        return set()
     members = stored_groups.members(tx, group.group_id)
     ends = chains.ends(tx, {one.chain for one in members})
     status = groups.status_of([end.status for end in ends.values()])
-    if status in (GroupStatus.COMPLETED, GroupStatus.PARTIAL, GroupStatus.CANCELLED):
-        stored_groups.end(tx, group.group_id)
-        tx.note(events.GROUP_ENDED, None, {"group_id": group.group_id, "status": status})
+    if status not in groups.ENDED:
+        return set()
+    stored_groups.end(tx, group.group_id)
+    tx.note(events.GROUP_ENDED, None, {"group_id": group.group_id, "status": status})
+    waiting = set(completions.make(scheduler, tx, group, status, ends.values()))
+    return waiting if group.chain is None else waiting | _meet(tx, group.chain, status)
+
+
+def _meet(tx: Transaction, chain: int, status: GroupStatus) -> set[int]:
+    """Jobs for which this was the last dependency that was open, or that it breaks."""
+    holds.dependents(tx, [chain])
+    met = [policy for policy in Policy if after.group_satisfies(status, policy)]
+    return dependencies.meet(tx, [chain], met)

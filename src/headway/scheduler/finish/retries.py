@@ -52,7 +52,7 @@ def retry_job(
 
 
 def _met(tx: Transaction, failed: JobRecord) -> frozenset[tuple[int, Policy]]:
-    if not failed.terms.after:
+    if not failed.terms.after and not failed.terms.after_groups:
         return frozenset()
     before = dependencies.of(tx, [failed.number])
     return frozenset((one.chain, one.policy) for one in before if one.met)

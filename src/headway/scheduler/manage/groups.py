@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import msgspec
 
 from headway.domain import errors, events, graph, states
-from headway.domain.jobs import After, Policy, Terms, WaitReason
-from headway.domain.manage.groups import Group, GroupMode
+from headway.domain.jobs import COMMAND, After, Policy, Terms, WaitReason
+from headway.domain.manage.groups import Group, GroupMode, GroupStatus, Summary
 from headway.domain.manage.tokens import Role
 from headway.domain.requests import job_requests
 from headway.domain.requests.group_requests import GroupRequest
+from headway.domain.requests.job_requests import JobRequest
 from headway.scheduler import command_permission
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.change import cancel as cancelling
@@ -20,11 +21,13 @@ from headway.scheduler.submit import submit
 from headway.scheduler.submit.plan import Origin
 from headway.storage import chains, dependencies, jobs
 from headway.storage.engine.transaction import Transaction
-from headway.storage.manage import groups
-from headway.storage.manage.groups import MemberPlace
+from headway.storage.manage import groups, templates
+from headway.storage.manage.groups import Completion, MemberPlace
 from headway.storage.records import JobRecord
 
 MOST_MEMBERS = 10_000
+NOT_AT_THE_END = ("after", "parent_id", "idempotency_key", "unique_key")
+"""What only a job that is made at once can have."""
 
 
 def create(scheduler: Scheduler, tx: Transaction, request: GroupRequest) -> Group:
@@ -35,13 +38,55 @@ def create(scheduler: Scheduler, tx: Transaction, request: GroupRequest) -> Grou
     job_requests.check_name("name", request.name)
     group_id = scheduler.new_id(tx.now)
     groups.insert(
-        tx, group_id=group_id, name=request.name, mode=request.mode, on_failure=request.on_failure
+        tx,
+        group_id=group_id,
+        name=request.name,
+        mode=request.mode,
+        on_failure=request.on_failure,
+        on_complete=_completion(scheduler, tx, request) if request.on_complete else None,
     )
     origin = Origin(group_id=group_id, sequential=request.mode is GroupMode.SEQUENTIAL)
     for made in submit.submit_all(scheduler, tx, request.jobs, origin):
         if not made.created:
             raise errors.Conflict(f"job {made.number} exists already; members of a group are new")
     return groups.find(tx, group_id)
+
+
+def _completion(scheduler: Scheduler, tx: Transaction, request: GroupRequest) -> Completion:
+    """The job for the end of the group: what could never be made then is refused now."""
+    wanted = request.on_complete
+    assert wanted is not None
+    said = [name for name in NOT_AT_THE_END if getattr(wanted, name)]
+    if said:
+        raise errors.InvalidRequest("on_complete", f"takes no {', '.join(said)}")
+    try:
+        return _planned(scheduler, tx, wanted, request.name)
+    except errors.HeadwayError as error:
+        error.fields = {f"on_complete.{name}": problem for name, problem in error.fields.items()}
+        raise
+
+
+def _planned(
+    scheduler: Scheduler, tx: Transaction, wanted: JobRequest, name: str | None
+) -> Completion:
+    template = templates.find(tx, wanted.template) if wanted.template is not None else None
+    is_command = (template.job_type if template else wanted.job_type) == COMMAND
+    params = {**(template.params if template else {}), **wanted.params}
+    sample = Summary(
+        group_id=scheduler.new_id(tx.now),
+        name=name,
+        status=GroupStatus.COMPLETED,
+        counts={states.SUCCEEDED.lower(): 1},
+        failed=(),
+    )
+    shown = wanted.params if is_command else {**wanted.params, **msgspec.to_builtins(sample)}
+    job = submit.planned(scheduler, tx, msgspec.structs.replace(wanted, params=shown))
+    return Completion(
+        job=msgspec.structs.replace(job, params=None),
+        params=params,
+        delay_s=wanted.delay_s,
+        is_command=is_command,
+    )
 
 
 def cancel(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from headway.domain import errors
-from headway.domain.jobs import POSITION_GAP, After, JobTerms, Lane, Terms
+from headway.domain.jobs import POSITION_GAP, After, AfterGroup, JobTerms, Lane, Terms
 from headway.domain.manage.templates import Template
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import JobRequest
@@ -44,6 +44,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     earlier: EarlierJobs
     limits: frozenset[str]
     """The names of all limits, if a job names any."""
+    after_groups: Mapping[int, tuple[AfterGroup, ...]] = msgspec.field(default_factory=dict)
 
 
 class Planned(NamedTuple):
@@ -114,7 +115,7 @@ class _Planner:
             refers=bool(plan.params.taken),
             priority=job_requests.priority_of(request, template),
             position=self._allocation.position + step * POSITION_GAP,
-            terms=self._terms(request, template, after),
+            terms=self._terms(plan, after),
             scheduled_for=moments.maybe_to_millis(start),
             delayed=request.delay_s is not None,
             chain=plan.number,
@@ -146,10 +147,9 @@ class _Planner:
         self.lanes.append(lane)
         return len(self.lanes) - 1, lane.job_type
 
-    def _terms(
-        self, request: JobRequest, template: Template | None, after: tuple[After, ...]
-    ) -> Terms:
-        if template is None and not after and _of_terms(request) == _NO_TERMS:
+    def _terms(self, plan: Plan, after: tuple[After, ...]) -> Terms:
+        request, template = plan.request, plan.template
+        if template is None and not request.after and not after and _of_terms(request) == _NO_TERMS:
             return codec.NO_TERMS
         retry_policy = template.retry_policy if template else codec.NO_TERMS.retry_policy
         terms = {name: getattr(request, name) for name in JobTerms.__struct_fields__}
@@ -159,6 +159,7 @@ class _Planner:
         return Terms(
             **terms,
             after=after,
+            after_groups=self._facts.after_groups.get(plan.number, ()),
             locks=job_requests.locks_of(request.locks, template),
             retry_policy=request.retry_policy or retry_policy,
             parent_id=None if request.parent_id is None else self._parent(request).job_id,
@@ -177,6 +178,8 @@ class _Planner:
 
 
 _of_lane = operator.attrgetter("job_type", "queue", "cost_units", "requires")
-_of_terms = operator.attrgetter(*(name for name in Terms.__struct_fields__ if name != "after"))
+_of_terms = operator.attrgetter(
+    *(name for name in Terms.__struct_fields__ if name not in ("after", "after_groups"))
+)
 _NO_TERMS = _of_terms(JobRequest())
 """What a request says of the terms that says nothing of them."""

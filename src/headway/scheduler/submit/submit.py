@@ -18,9 +18,18 @@ from headway.scheduler.admit.insert import Inserted, insert
 from headway.scheduler.explain import views
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.submit import keys, known_templates, named_jobs, params, plan, references
+from headway.scheduler.submit import (
+    keys,
+    known_templates,
+    named_groups,
+    named_jobs,
+    params,
+    plan,
+    references,
+)
 from headway.scheduler.submit.batch_errors import Turns
 from headway.scheduler.submit.known_templates import Templates
+from headway.scheduler.submit.named_groups import AfterGroups
 from headway.scheduler.submit.named_jobs import EarlierJobs
 from headway.scheduler.submit.plan import Facts, Origin
 from headway.scheduler.submit.references import Named, Plan, Submitted
@@ -146,7 +155,7 @@ class NewViews:
         """These jobs are written as they are, but for those whose gates are still looked at."""
         changing = set(inserted.to_admit)
         for job in new_jobs:
-            if job.number not in changing and not job.terms.after:
+            if job.number not in changing and not job.terms.comes_after:
                 lane = lane_ids.lane(job.lane_id)
                 self._views[job.number] = inserted.written.view(job, lane)
 
@@ -196,7 +205,8 @@ def _submit_all(
     plans = _plans(scheduler, tx, wanted, given, fresh, allocation, known, turns)
     all_plans = plans | _unneeded(wanted, given, found, known, turns)
     named = references.read(all_plans, found, wanted, turns)
-    facts = _gather(scheduler, tx, allocation, named, all_plans.values())
+    after_groups = named_groups.resolve(tx, all_plans, turns)
+    facts = _gather(scheduler, tx, allocation, named, all_plans.values(), after_groups)
     after = references.resolve(named, all_plans, facts.earlier, turns, sequential=origin.sequential)
     all_plans = references.with_ids(all_plans, named, facts.earlier, after)
     planned = plan.plan_jobs(scheduler, all_plans, after, facts, origin, turns)
@@ -212,12 +222,32 @@ def _submit_all(
     return [made.get(place) or found[place] for place in range(len(wanted))]
 
 
+def planned(scheduler: Scheduler, tx: Transaction, request: JobRequest) -> NewJob:
+    """The job that a request would make now, to be made later; it comes after nothing."""
+    with Turns([request]) as turns:
+        (found,) = tx.ask(known_templates.named([request]))
+        known = Templates(found)
+        asked = _with_defaults(scheduler, known, request)
+        job_requests.check(asked)
+        _check_repository(scheduler, asked)
+        given = _params(scheduler, [asked], {}, known, Origin(), turns)
+        if given[0].taken:
+            raise errors.InvalidRequest("params", "takes no results of other jobs")
+        allocation = Allocation(0, 0, 0)
+        plans = _plans(scheduler, tx, [asked], given, [0], allocation, known, turns)
+        named = references.read(plans, {}, [asked], turns)
+        facts = _gather(scheduler, tx, allocation, named, plans.values(), {})
+        made = plan.plan_jobs(scheduler, plans, {0: ()}, facts, Origin(), turns)
+        return msgspec.structs.replace(made.jobs[0], lane_id=LaneIds(tx).find(made.lanes[0]))
+
+
 def _gather(
     scheduler: Scheduler,
     tx: Transaction,
     allocation: Allocation,
     named: Named,
     plans: Collection[Plan],
+    after_groups: AfterGroups,
 ) -> Facts:
     """What the plan of a submit must know of the store, in one round trip."""
     names = (*named.earlier(), *plan.jobs_named(scheduler, plans))
@@ -230,6 +260,7 @@ def _gather(
         allocation=allocation,
         earlier=EarlierJobs(earlier),
         limits=frozenset(one.name for one in defined),
+        after_groups=after_groups,
     )
 
 

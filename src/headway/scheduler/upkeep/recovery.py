@@ -12,7 +12,7 @@ from headway.domain.leases import LeaseState
 from headway.domain.runs import Outcome, RunStatus
 from headway.scheduler.admit.insert import insert
 from headway.scheduler.explain import status
-from headway.scheduler.finish import consequences, decide, finish
+from headway.scheduler.finish import consequences, decide, finish, group_consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.retries import retry_job
 from headway.scheduler.lease import expire
@@ -60,7 +60,7 @@ def recover(
     report.retries_created = _mend_all(
         scheduler, report, jobs.without_retry_decision, partial(_create_missing_retries, scheduler)
     )
-    report.groups_recovered = scheduler.store.write(_end_groups)
+    report.groups_recovered = scheduler.store.write(partial(_end_groups, scheduler))
     scheduler.store.write(partial(_wait_for_the_living, report, is_alive))
     return report
 
@@ -214,9 +214,12 @@ def _create_missing_retries(scheduler: Scheduler, tx: Transaction, numbers: Sequ
     return len(created)
 
 
-def _end_groups(tx: Transaction) -> int:
+def _end_groups(scheduler: Scheduler, tx: Transaction) -> int:
     """Groups whose members have all ended, but that are not marked as ended."""
-    ended = 0
+    ended, waiting = 0, set[int]()
     for group_id in groups.open_without_active_members(tx):
-        ended += groups.end(tx, group_id)
+        if (group := groups.read(tx, group_id)) is not None:
+            waiting |= group_consequences.end_if_over(scheduler, tx, group)
+            ended += groups.end(tx, group_id)  # also one that has lost its members
+    consequences.admit_or_end(scheduler, tx, waiting)
     return ended

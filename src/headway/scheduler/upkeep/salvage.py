@@ -5,12 +5,14 @@ from functools import partial
 
 from headway.domain import states
 from headway.domain.gates import after
-from headway.domain.jobs import After
+from headway.domain.jobs import After, AfterGroup
+from headway.domain.manage.groups import ENDED
 from headway.scheduler.finish import consequences
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import repair
 from headway.storage import chains
 from headway.storage.engine.transaction import Transaction
+from headway.storage.manage import groups
 from headway.storage.records import JobRecord
 from headway.storage.upkeep import repairs
 
@@ -48,10 +50,17 @@ def _page(last: int, tx: Transaction) -> list[JobRecord]:
 def _restore_edges(found: Sequence[JobRecord], tx: Transaction) -> None:
     awaited = {one.number for record in found for one in record.terms.after}
     links = chains.deciding_links(tx, awaited)
+    after_groups = {one.number for record in found for one in record.terms.after_groups}
+    known_groups = groups.by_chains(tx, after_groups)
 
-    def is_met(record: JobRecord, one: After) -> bool:
+    def is_met(record: JobRecord, one: After | AfterGroup) -> bool:
         if record.status in STARTED:
             return True
+        if isinstance(one, AfterGroup):
+            group = known_groups.get(one.number)
+            if group is None or group.status not in ENDED:
+                return False
+            return after.group_satisfies(group.status, one.policy)
         link = links.get(one.number)
         if link is None or link.status not in states.TERMINAL:
             return False

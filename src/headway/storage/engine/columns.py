@@ -9,7 +9,10 @@ COLUMNS = {
         "delivery_id, webhook_id, url, event, job_number, job_id, status, attempts, due_at, "
         "payload, last_error, response_status, created_at, delivered_at, origin"
     ),
-    "groups": ("group_id, name, mode, on_failure, created_at, ended_at"),
+    "groups": (
+        "group_id, name, mode, on_failure, created_at, ended_at, chain, "
+        "on_complete, on_complete_job"
+    ),
     "jobs": (
         "number, job_id, lane_id, payload_id, status, priority, position, terms, attempt, "
         "generation, gated, dedup_key, created_at, queued_at, limited_since, waited_on, "

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from headway.domain import errors
 from headway.domain.jobs import Terms
@@ -15,13 +17,20 @@ from headway.storage.engine import codec, slices
 from headway.storage.engine.question import Row
 from headway.storage.engine.slices import Sized, Slice
 from headway.storage.engine.transaction import Transaction
+from headway.storage.new_jobs import NewJob
 
 BYTES_A_MEMBER = 100
 """About as much does a member take in a list of groups."""
 
 
 def insert(
-    tx: Transaction, *, group_id: str, name: str | None, mode: GroupMode, on_failure: OnFailure
+    tx: Transaction,
+    *,
+    group_id: str,
+    name: str | None,
+    mode: GroupMode,
+    on_failure: OnFailure,
+    on_complete: "Completion | None" = None,
 ) -> None:
     """A new group, still without members."""
     tx.do(
@@ -31,7 +40,19 @@ def insert(
         mode=mode,
         on_failure=on_failure,
         created_at=tx.now_ms,
+        on_complete=codec.dump(on_complete) if on_complete else None,
     )
+
+
+class Completion(msgspec.Struct, frozen=True, kw_only=True):
+    """The job that is made when a group ends, as it was planned with the group."""
+
+    job: NewJob
+    """Its number, id, position and moment are those of the end."""
+    params: dict[str, Any]
+    delay_s: float | None
+    is_command: bool
+    """A program gets the summary as its standard input."""
 
 
 def find(tx: Transaction, name: str) -> Group:
@@ -57,14 +78,57 @@ class GroupRecord(NamedTuple):
     group_id: str
     mode: GroupMode
     on_failure: OnFailure
+    chain: int | None
+    """Under which number it stands among the dependencies, if a job comes after it."""
+    name: str | None
+    on_complete: str | None
+    """The `Completion` that is still to come, as it is kept."""
+
+    @property
+    def completion(self) -> Completion | None:
+        """The job to make when it ends."""
+        return msgspec.json.decode(self.on_complete, type=Completion) if self.on_complete else None
 
 
 def read(tx: Transaction, group_id: str) -> GroupRecord | None:
     """One group by id."""
     row = tx.row("group_by_id", group_id=group_id)
-    if row is None:
-        return None
-    return GroupRecord(group_id, GroupMode(row["mode"]), OnFailure(row["on_failure"]))
+    return _record(row) if row else None
+
+
+def named(tx: Transaction, name: str) -> GroupRecord | None:
+    """One group by id or name; of several with one name the newest."""
+    row = tx.row("group_by_id", group_id=name) or tx.row("group_by_name", name=name)
+    return _record(row) if row else None
+
+
+def _record(row: Row) -> GroupRecord:
+    mode, on_failure = GroupMode(row["mode"]), OnFailure(row["on_failure"])
+    to_come = row["on_complete"] if row["on_complete_job"] is None else None
+    return GroupRecord(row["group_id"], mode, on_failure, row["chain"], row["name"], to_come)
+
+
+def completed(tx: Transaction, group_id: str, job_id: str) -> None:
+    """The job that is made when the group ends was made; there is never another."""
+    tx.do("group_completed", group_id=group_id, job_id=job_id)
+
+
+def set_chain(tx: Transaction, group_id: str, chain: int) -> None:
+    """From now on jobs may come after the group, under this number."""
+    tx.do("set_group_chain", group_id=group_id, chain=chain)
+
+
+def chains_of(tx: Transaction, group_ids: Iterable[str]) -> list[int]:
+    """The numbers under which those of these groups that jobs come after stand."""
+    rows = tx.rows("chains_of_groups", group_ids=records.listed(group_ids))
+    return [row["chain"] for row in rows]
+
+
+def by_chains(tx: Transaction, chains: Iterable[int]) -> dict[int, Group]:
+    """The groups that stand under these numbers among the dependencies, by number."""
+    wanted = [chain for chain in chains if chain < 0]
+    rows = tx.rows("groups_by_chain", chains=records.listed(wanted)) if wanted else ()
+    return dict(zip((row["chain"] for row in rows), _views(tx, rows), strict=True))
 
 
 class MemberRecord(NamedTuple):
@@ -138,4 +202,5 @@ def _view(row: Row, members: Sequence[Row], ends: dict[int, ChainEnd]) -> Group:
         status=groups.status_of([one.status for one in shown]),
         members=shown,
         created_at=moments.from_millis(row["created_at"]),
+        on_complete_job=row["on_complete_job"],
     )

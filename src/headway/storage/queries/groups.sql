@@ -6,10 +6,26 @@ SELECT {groups} FROM groups WHERE group_id = :group_id;
 -- The newest group of a name.
 SELECT {groups} FROM groups WHERE name = :name ORDER BY group_id DESC LIMIT 1;
 
+-- name: groups_by_chain
+-- The groups that stand under these numbers among the dependencies.
+SELECT {groups} FROM groups WHERE chain IN :chains[bigint];
+
+-- name: chains_of_groups
+-- Under which numbers these groups stand among the dependencies.
+SELECT chain FROM groups WHERE group_id IN :group_ids[text] AND chain IS NOT NULL;
+
+-- name: set_group_chain
+-- A job comes after the group: it stands under this number among the dependencies.
+UPDATE groups SET chain = :chain WHERE group_id = :group_id;
+
 -- name: insert_group
 -- A new group.
-INSERT INTO groups (group_id, name, mode, on_failure, created_at)
-VALUES (:group_id, :name, :mode, :on_failure, :created_at);
+INSERT INTO groups (group_id, name, mode, on_failure, created_at, on_complete)
+VALUES (:group_id, :name, :mode, :on_failure, :created_at, :on_complete);
+
+-- name: group_completed
+-- The job that is made when the group ends was made.
+UPDATE groups SET on_complete_job = :job_id WHERE group_id = :group_id;
 
 -- name: end_group
 -- Every member has ended.

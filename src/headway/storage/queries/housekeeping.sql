@@ -51,10 +51,13 @@ SELECT DISTINCT n.artifact FROM needs n JOIN jobs j ON j.number = n.job_number
 WHERE n.artifact IN :artifacts[text] AND j.finished_at IS NULL;
 
 -- name: groups_in_use
--- Which of these groups have a member that is not over, or not for long enough.
+-- Which of these groups have a member that is not over, or not for long enough, or that an active job comes after.
 SELECT DISTINCT group_id FROM jobs
 WHERE group_id IN :group_ids[text]
-AND (finished_at IS NULL OR finished_at > :until);
+AND (finished_at IS NULL OR finished_at > :until)
+UNION
+SELECT g.group_id FROM groups g JOIN dependencies d ON d.chain = g.chain JOIN jobs j ON j.number = d.job_number
+WHERE g.group_id IN :group_ids[text] AND j.finished_at IS NULL;
 
 -- name: jobs_with_undelivered_messages
 -- Which of these jobs have a message that is still to be delivered.

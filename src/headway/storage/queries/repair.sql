@@ -46,7 +46,7 @@ SELECT 'job' AS name, greatest(
 UNION ALL SELECT 'position', coalesce(max(position), 0) FROM jobs
 UNION ALL SELECT 'payload', greatest(
     (SELECT coalesce(max(payload_id), 0) FROM payloads), (SELECT coalesce(max(payload_id), 0) FROM jobs),
-    (SELECT coalesce(max(payload_id), 0) FROM runs));
+    (SELECT coalesce(max(payload_id), 0) FROM runs), (SELECT coalesce(-min(chain), 0) FROM groups));
 
 -- name: leave_lost_groups
 -- Members of groups that are not there belong to none.

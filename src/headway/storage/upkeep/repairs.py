@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from headway.domain import states
-from headway.domain.jobs import After, Lock
+from headway.domain.jobs import After, AfterGroup, Lock
 from headway.domain.runs import RunStatus
 from headway.storage import names, records
 from headway.storage.engine import codec
@@ -65,7 +65,9 @@ def jobs_with_terms(tx: Transaction, after: int, count: int) -> list[JobRecord]:
 
 
 def restore_edges(
-    tx: Transaction, found: Iterable[JobRecord], is_met: Callable[[JobRecord, After], bool]
+    tx: Transaction,
+    found: Iterable[JobRecord],
+    is_met: Callable[[JobRecord, After | AfterGroup], bool],
 ) -> None:
     """Rows that follow from what jobs say of themselves, where they are missing."""
     for record in found:
@@ -79,7 +81,7 @@ def restore_edges(
                     "policy": one.policy.value,
                     "met": int(is_met(record, one)),
                 }
-                for one in terms.after
+                for one in terms.comes_after
             ],
         )
         tx.many("restore_need", [{"artifact": one, "job_number": number} for one in terms.needs])

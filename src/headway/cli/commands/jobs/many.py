@@ -29,7 +29,12 @@ Type = Annotated[
     typer.Option("--type", "-t", help="All of this type.", autocompletion=completion.job_types),
 ]
 Tag = Annotated[str | None, typer.Option("--tag", help="All with this tag.")]
-Group = Annotated[str | None, typer.Option("--group", help="All of this group.")]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--group", help="All of this group, by name or id.", autocompletion=completion.groups
+    ),
+]
 Name = Annotated[str | None, typer.Option("--name", help="All with this name.")]
 Search = Annotated[
     str | None,

@@ -74,6 +74,8 @@ def show(session: "Session", group: GroupId) -> None:
     "  [[jobs]]",
     '  job_type = "command"',
     '  params = {argv = ["make", "publish"]}',
+    "  [on_complete]            # a job made when the group ends, with its summary",
+    '  job_type = "tell"',
 )
 def create(
     session: "Session",
@@ -136,6 +138,12 @@ def _sheet(session: "Session", group: "Group") -> None:
                 ("status", words.status(group.status)),
                 ("mode", f"{group.mode.value}, on failure {group.on_failure.value}"),
                 ("created", words.when(group.created_at)),
+                (
+                    "made at its end",
+                    f"job {session.number(group.on_complete_job)}"
+                    if group.on_complete_job
+                    else None,
+                ),
             ]
         )
         rows: list[list[Cell]] = [

@@ -13,6 +13,10 @@ WITH RECURSIVE found (chain) AS (
     CROSS JOIN LATERAL (
         SELECT job_number FROM dependencies WHERE chain = f.chain
         UNION ALL
+        SELECT d.job_number FROM (SELECT group_id FROM jobs WHERE number = f.chain) m
+        CROSS JOIN LATERAL (SELECT chain FROM groups WHERE group_id = m.group_id AND chain IS NOT NULL OFFSET 0) g
+        CROSS JOIN LATERAL (SELECT job_number FROM dependencies WHERE chain = g.chain OFFSET 0) d
+        UNION ALL
         SELECT n.job_number FROM (
             SELECT number, job_id, terms FROM jobs WHERE number = f.chain
             UNION ALL

@@ -10,6 +10,10 @@ WITH RECURSIVE found (chain) AS (
     SELECT j.chain FROM found f JOIN dependencies d ON d.chain = f.chain
     JOIN jobs j ON j.number = d.job_number AND j.history = 0
     UNION
+    SELECT j.chain FROM found f JOIN jobs m ON m.number = f.chain JOIN groups g ON g.group_id = m.group_id
+    JOIN dependencies d ON d.chain = g.chain
+    JOIN jobs j ON j.number = d.job_number AND j.history = 0
+    UNION
     SELECT j.chain FROM found f
     JOIN jobs link ON (link.number = f.chain OR (link.chain = f.chain AND link.retry_of IS NOT NULL)
         OR (link.first_job = f.chain AND link.history = 1))

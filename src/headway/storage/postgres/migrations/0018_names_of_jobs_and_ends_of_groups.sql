@@ -12,3 +12,11 @@ CREATE TABLE job_words (
     job_number BIGINT NOT NULL,
     PRIMARY KEY (word, job_number)
 );
+
+-- A group that a job comes after stands among the dependencies as a chain with a number below zero.
+ALTER TABLE groups ADD COLUMN chain BIGINT;
+CREATE UNIQUE INDEX groups_by_chain ON groups (chain) WHERE chain IS NOT NULL;
+
+-- The job that is made when the group ends, as it was planned, and its id once it was made.
+ALTER TABLE groups ADD COLUMN on_complete TEXT;
+ALTER TABLE groups ADD COLUMN on_complete_job TEXT;
