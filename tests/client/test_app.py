@@ -363,3 +363,31 @@ def test_jitter_is_an_option_of_retries(app: headway.App) -> None:
 def test_an_unknown_option_is_named_with_the_known_ones(app: headway.App) -> None:
     with pytest.raises(TypeError, match=r"no option 'jiter'; the options are .*jitter.*retries"):
         app.job(jiter=True)(lambda: None)  # type: ignore[call-overload]
+
+
+def test_a_submit_tells_that_its_unique_key_found_a_job_and_whether_params_differ(
+    app: headway.App,
+) -> None:
+    @app.job
+    def story(genre: str) -> str:
+        return genre
+
+    only = story.options(unique_key="tonight", name="Tonight")
+    first, same, other = (only.submit(genre=genre) for genre in ("horror", "horror", "crime"))
+    assert first.job_id == same.job_id == other.job_id
+    assert first.fetch().name == "Tonight"
+    told = [(one.deduplicated, one.params_differ) for one in (first, same, other)]
+    assert told == [(False, False), (True, False), (True, True)]
+
+
+def test_a_job_comes_after_a_group_by_its_name_or_itself(app: headway.App) -> None:
+    @app.job
+    def work() -> None: ...
+
+    request = headway.GroupRequest(name="release", jobs=[work.request()])
+    group = app.send(headway.protocol.groups.create_group, body=request)
+    by_name = work.options(after={"group": "release", "policy": "finished"}).submit()
+    itself = work.options(after=group).submit()
+    for handle, policy in ((by_name, "finished"), (itself, "success")):
+        (after,) = handle.fetch().after_groups
+        assert (after.group, after.policy) == (group.group_id, policy)

@@ -180,7 +180,7 @@ class App:
         """Submit a job by its type, or from a template: `app.submit(template="nightly")`."""
         request = self.as_child(_request(job_type, params, chosen))
         job = self.client.send(jobs.create_job, body=request)
-        return JobHandle(self.client, job.job_id, job.number, self.handlers.get(job.job_type))
+        return JobHandle.of(self.client, job, self.handlers.get(job.job_type))
 
     async def submit_async(
         self,
@@ -191,7 +191,7 @@ class App:
         """Like `submit`, without blocking the event loop."""
         request = self.as_child(_request(job_type, params, chosen))
         job = await self.client.send_async(jobs.create_job, body=request)
-        return JobHandle(self.client, job.job_id, job.number, self.handlers.get(job.job_type))
+        return JobHandle.of(self.client, job, self.handlers.get(job.job_type))
 
     def direct(
         self,

@@ -57,13 +57,13 @@ class JobFunction(Generic[Params, Result]):
         """Submit a job; when this returns, it is on disk."""
         request = self.app.as_child(self.request(*args, **kwargs))
         job = self.app.client.send(jobs.create_job, body=request)
-        return JobHandle(self.app.client, job.job_id, job.number, self.handler)
+        return JobHandle.of(self.app.client, job, self.handler)
 
     async def submit_async(self, *args: Params.args, **kwargs: Params.kwargs) -> JobHandle[Result]:
         """Like `submit`, without blocking the event loop."""
         request = self.app.as_child(self.request(*args, **kwargs))
         job = await self.app.client.send_async(jobs.create_job, body=request)
-        return JobHandle(self.app.client, job.job_id, job.number, self.handler)
+        return JobHandle.of(self.app.client, job, self.handler)
 
     def direct(self, *args: Params.args, **kwargs: Params.kwargs) -> Result:
         """Run it in the server's next free slot, before the queue, and return its result.
@@ -90,7 +90,7 @@ class JobFunction(Generic[Params, Result]):
         they are refused in a transaction that is REPEATABLE READ or SERIALIZABLE.
         """
         job = self.app.submit_on(connection, self.request(*args, **kwargs))
-        return JobHandle(self.app.client, job.job_id, job.number, self.handler)
+        return JobHandle.of(self.app.client, job, self.handler)
 
     def request(self, *args: Params.args, **kwargs: Params.kwargs) -> BatchJobRequest:
         """What `submit` would ask for; params that do not fit are refused here."""

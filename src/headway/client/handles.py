@@ -1,6 +1,6 @@
 """A submitted job in the caller's hands."""
 
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Self, TypeVar, cast
 
 from headway.client.client import Client
 from headway.domain import errors, states, taken
@@ -29,6 +29,18 @@ class JobHandle(Generic[Result]):
         self._handler = handler
         self.job_id = job_id
         self.number = number
+        self.deduplicated = False
+        """Whether the submit made no job: this one was active with the same `unique_key`."""
+        self.params_differ = False
+        """Whether the job that was found has other params than were asked for."""
+
+    @classmethod
+    def of(cls, client: Client, job: Job, handler: Handler | None) -> Self:
+        """The handle of the job that a submit returned."""
+        handle = cls(client, job.job_id, job.number, handler)
+        handle.deduplicated = job.deduplicated
+        handle.params_differ = job.params_differ is True
+        return handle
 
     def __repr__(self) -> str:
         return f"<Job {self.number} {self.job_id}>"
