@@ -450,4 +450,18 @@ CREATE TABLE signals (
     PRIMARY KEY (chain, name, place)
 ) WITHOUT ROWID;
 
+CREATE TABLE job_names (
+    job_number INTEGER PRIMARY KEY,
+    name       TEXT,
+    words      TEXT NOT NULL
+);
+
+CREATE INDEX jobs_by_name ON job_names (name, job_number) WHERE name IS NOT NULL;
+
+CREATE TABLE job_words (
+    word       TEXT NOT NULL,
+    job_number INTEGER NOT NULL,
+    PRIMARY KEY (word, job_number)
+) WITHOUT ROWID;
+
 CREATE UNIQUE INDEX groups_by_chain ON groups (chain) WHERE chain IS NOT NULL;

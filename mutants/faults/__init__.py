@@ -15,6 +15,7 @@ from mutants.faults import (
     state_machine,
     submitting,
     telling,
+    upkeep,
     work,
 )
 
@@ -33,5 +34,6 @@ ALL: tuple[Fault, ...] = (
     *recovery.FAULTS,
     *programs.FAULTS,
     *results.FAULTS,
+    *upkeep.FAULTS,
 )
 """Every fault, in the order of the contract."""

@@ -109,4 +109,30 @@ FAULTS = (
         instead="        if others:\n",
         caught_by=Simulation(),
     ),
+    Fault(
+        name="told-twice",
+        section=24,
+        promise="`on_complete=` is a job made when the group ends",
+        planted="a group that ends again makes another job",
+        file="storage/manage/groups.py",
+        text='row["on_complete"] if row["on_complete_job"] is None else None',
+        instead='row["on_complete"]',
+        caught_by=NamedTest(
+            "tests/scheduler/test_group_completions.py"
+            "::test_it_is_made_once_however_often_the_group_ends"
+        ),
+    ),
+    Fault(
+        name="any-end-of-a-group",
+        section=24,
+        promise="`after` may name a group",
+        planted="success of a group means that it has ended",
+        file="domain/gates/after.py",
+        text="return (status is GroupStatus.COMPLETED) is (policy is Policy.SUCCESS)",
+        instead="return policy is Policy.SUCCESS or status is not GroupStatus.COMPLETED",
+        caught_by=NamedTest(
+            "tests/scheduler/test_after_groups.py"
+            "::test_the_policy_says_which_end_of_the_group_is_wanted"
+        ),
+    ),
 )

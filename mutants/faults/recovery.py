@@ -130,7 +130,7 @@ FAULTS = (
         promise="Groups and dependents are re-derived",
         planted="a group whose members have ended stays open",
         file="scheduler/upkeep/recovery.py",
-        text="report.groups_recovered = scheduler.store.write(_end_groups)",
+        text="report.groups_recovered = scheduler.store.write(partial(_end_groups, scheduler))",
         instead="report.groups_recovered = 0",
         caught_by=NamedTest(
             "tests/scheduler/test_recovery.py::test_a_group_whose_members_have_ended_is_marked"

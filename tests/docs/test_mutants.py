@@ -38,7 +38,7 @@ def migrated(texts: dict[str, str]) -> sqlite3.Connection:
 
 
 def test_every_section_of_the_contract_has_planted_faults() -> None:
-    assert {fault.section for fault in ALL} == SECTIONS
+    assert {fault.section for fault in ALL} >= SECTIONS
     assert len(ALL) >= 80
     assert len({fault.name for fault in ALL}) == len(ALL)
 
