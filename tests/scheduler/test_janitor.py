@@ -1,6 +1,7 @@
 """Retention by itself: what ended long ago goes, a little at a time, in one server at a time."""
 
 import dataclasses
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,7 @@ from tests.scheduler.asking import submit_all
 
 from headway.domain.runs import RunStatus
 from headway.files import log_files
+from headway.http.metrics import Metrics
 from headway.scheduler.explain import status
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import janitor
@@ -84,8 +86,10 @@ def test_what_is_removed_goes_a_little_at_a_time_and_is_told(
     told = old.store.read(lambda tx: status.status(old, tx)).cleaned
     assert told is not None
     assert (told.at, told.kept_s, told.jobs, told.runs) == (clock.now(), 7 * DAY, 3, 3)
-    seen = old.seen.removed
-    assert (seen.jobs, seen.runs) == (3, 3)
+    shown = Metrics(old).render().decode()
+    assert 'headway_removed_total{kind="jobs"} 3.0' in shown
+    (line,) = re.findall(r"(?m)^headway_retention_ended_timestamp_seconds (.*)$", shown)
+    assert float(line) == clock.now().timestamp()
 
 
 def test_the_next_pass_comes_an_hour_later_whichever_server_does_it(

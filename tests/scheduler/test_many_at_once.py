@@ -1,5 +1,6 @@
 """The same change of many jobs, by a filter or by their ids."""
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -9,10 +10,11 @@ from tests.scheduler.asking import keep_time, queue_order, submit_all
 
 from headway.domain import errors
 from headway.domain.manage.tokens import Principal, Role
+from headway.domain.requests.action_requests import Action, Wanted
 from headway.domain.runs import RunStatus
 from headway.operations import actions
 from headway.operations.bound import Call
-from headway.protocol.jobs import ActionBody, ActionReport
+from headway.protocol.jobs import ActionBody, ActionReport, JobSelection
 from headway.protocol.operation import Nothing
 from headway.scheduler.scheduler import Scheduler
 from headway.storage.manage import audit
@@ -157,3 +159,17 @@ def test_each_slice_is_an_entry_of_the_audit_log(scheduler: Scheduler) -> None:
 def test_what_makes_no_sense_is_refused(scheduler: Scheduler, said: dict[str, Any]) -> None:
     with pytest.raises(errors.InvalidRequest):
         _act(scheduler, **said)
+
+
+def test_a_job_that_has_gone_on_since_it_was_found_is_left_alone(scheduler: Scheduler) -> None:
+    submit_all(scheduler, {}, {})
+    asked = JobSelection(status="queued")
+    body = ActionBody(action=Action.CANCEL, filter=asked)
+    call = Call(scheduler=scheduler, principal=ADMIN, body=body, query=Nothing())
+    source = actions.ByFilter(call, asked)
+    found = scheduler.store.read(lambda tx: source.read(tx, None))
+    (started,) = claim(scheduler)
+    wanted = Wanted(action=Action.CANCEL)
+    scheduler.store.write(partial(actions._do, call, wanted, source, found.numbers))
+    assert [job(scheduler, number).status for number in (1, 2)] == ["RUNNING", "CANCELLED"]
+    assert not job(scheduler, started.number).cancel_requested
