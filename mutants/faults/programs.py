@@ -103,8 +103,8 @@ FAULTS = (
         promise="cancelling the parent cancels them",
         planted="they go on",
         file="scheduler/change/cancel.py",
-        text="children = cancel_children(tx, awaited_children(tx, [record]))",
-        instead="children = cancel_children(tx, [])",
+        text="ended += cancel_children(tx, children)",
+        instead="ended += cancel_children(tx, [])",
         caught_by=NamedTest(f"{TESTS}test_cancelling_a_parent_cancels_its_children_and_theirs"),
     ),
     Fault(
