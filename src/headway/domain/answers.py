@@ -206,6 +206,19 @@ class MarkerView(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
 
 
+class JobType(msgspec.Struct, frozen=True, kw_only=True):
+    """A type of jobs that can run here: what it does, and its params as a JSON schema.
+
+    `form` is null for handlers that only another process has.
+    """
+
+    job_type: str
+    description: str | None
+    form: dict[str, Any] | None
+    workers: int
+    """How many live workers take it."""
+
+
 class DashboardCode(msgspec.Struct, frozen=True, kw_only=True):
     """A code that lets a browser in once, and for how long."""
 

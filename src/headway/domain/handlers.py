@@ -106,6 +106,21 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
             if name not in later:
                 self._fitted(name, value, kinds.get(name, self.extras))
 
+    def form(self) -> dict[str, Any]:
+        """Its params as a JSON schema, with the defaults of the function."""
+        (own,), parts = msgspec.json.schema_components(
+            (self.schema,),
+            schema_hook=lambda kind: {"title": kind.__name__},
+            ref_template="#/$defs/{name}",
+        )
+        own = parts.pop(own["$ref"].rpartition("/")[2])
+        known = inspect.signature(self.function).parameters
+        properties = {
+            name: _with_default(shape, known[name].default)
+            for name, shape in own["properties"].items()
+        }
+        return {**own, "properties": properties, **({"$defs": parts} if parts else {})}
+
     def restore(self, result: Any) -> Any:
         """A result as the handler declares it, or InvalidResult; no result stays None."""
         if result is None or self.returns is Any:
@@ -156,6 +171,17 @@ class CommandParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return cls.check(
             {name: one for name, one in params.items() if name not in later or name not in known}
         )
+
+
+def _with_default(shape: Mapping[str, Any], default: Any) -> dict[str, Any]:
+    """A property of a schema with the function's own default, if JSON can say it."""
+    plain = {name: value for name, value in shape.items() if name != "default"}
+    if default is inspect.Parameter.empty:
+        return plain
+    try:
+        return {**plain, "default": json_types.plain(default)}
+    except TypeError:
+        return plain
 
 
 def _name_of(function: Function, job_type: str | None) -> str:

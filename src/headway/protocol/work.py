@@ -1,5 +1,6 @@
 """The worker protocol: claim, prepare, lease, heartbeat, release, output, leave."""
 
+from headway.domain.answers import JobType
 from headway.domain.jobs import Job
 from headway.domain.leases import Lease
 from headway.domain.manage.tokens import Role
@@ -152,6 +153,7 @@ send_logs = operation(
     opens=Opens.BLOCKING,
     safe_to_repeat=True,
 )
+list_job_types = operation("GET", "/api/job-types", Role.READ, answer=Page[JobType])
 list_workers = operation("GET", "/api/workers", Role.READ, answer=Page[Worker])
 drain_worker = operation(
     "POST",

@@ -3,6 +3,7 @@
 from typing import Any
 
 from headway.domain import errors
+from headway.domain.answers import JobType
 from headway.domain.workers import Worker
 from headway.operations import access
 from headway.operations.bound import Call, serves
@@ -10,7 +11,7 @@ from headway.protocol import work as protocol
 from headway.protocol.operation import Nothing, Page
 from headway.protocol.work_shapes import DrainBody, WorkerBody
 from headway.scheduler.claim import claims
-from headway.scheduler.explain import status
+from headway.scheduler.explain import job_types, status
 from headway.storage.engine.transaction import Transaction
 from headway.storage.manage import workers
 
@@ -19,6 +20,12 @@ from headway.storage.manage import workers
 def list_workers(call: Call[Nothing, Nothing], tx: Transaction) -> Page[Worker]:
     """List known workers and the jobs that they hold."""
     return Page(items=status.known_workers(call.scheduler, tx))
+
+
+@serves(protocol.list_job_types)
+def list_job_types(call: Call[Nothing, Nothing], tx: Transaction) -> Page[JobType]:
+    """List the types of jobs that this server or a live worker knows, with their params."""
+    return Page(items=job_types.known(call.scheduler, tx))
 
 
 @serves(protocol.drain_worker)
