@@ -1,6 +1,8 @@
 """A small app to watch: `script/server` runs it."""
 
+import sys
 import time
+from typing import Literal
 
 import headway
 
@@ -43,3 +45,34 @@ def order(ctx: headway.JobContext, number: int) -> str:
     answer = ctx.wait_for("approved", timeout="7d")
     parcels = ctx.map(add, [{"a": number, "b": parcel} for parcel in range(3)])
     return f"{charge} approved by {answer['by']}, parcels {parcels}"
+
+
+@app.job(timeout="10m", tags=["film"])
+def render(
+    ctx: headway.JobContext,
+    scene: str,
+    frames: int = 40,
+    quality: Literal["draft", "final"] = "draft",
+) -> dict[str, object]:
+    """Render a scene, frame by frame, with colours in its output."""
+    for frame in range(frames):
+        print(f"\033[36m{scene}\033[0m frame {frame + 1:3} \033[32mdone\033[0m", flush=True)
+        ctx.progress((frame + 1) / frames, f"frame {frame + 1} of {frames}")
+        time.sleep(0.5)
+    print("no colour profile: assuming sRGB", file=sys.stderr)
+    return {"scene": scene, "frames": frames, "quality": quality}
+
+
+@app.job(queue="payments", retries=0, tags=["shop"])
+def charge(order: int, amount: float, currency: Literal["EUR", "USD"] = "EUR") -> str:
+    """Charge a customer's card; every fifth card is declined."""
+    time.sleep(0.05 * (order % 4))
+    if order % 5 == 3:
+        raise RuntimeError("the card was declined")
+    return f"charged {amount:.2f} {currency}"
+
+
+@app.job(queue="mail", tags=["shop"])
+def receipt(order: int) -> str:
+    """Write the receipt of an order."""
+    return f"receipt-{order}.pdf"
