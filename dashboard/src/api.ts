@@ -10,6 +10,7 @@ export class Problem extends Error {
 }
 
 let token = localStorage.getItem(KEY);
+let farewell = "";
 const listeners = new Set<() => void>();
 
 /** Whether there is a token; it may be refused all the same. */
@@ -21,8 +22,9 @@ export function onSignIn(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-function use(given: string | null): void {
+function use(given: string | null, because = ""): void {
   token = given;
+  farewell = because;
   if (given === null) localStorage.removeItem(KEY);
   else localStorage.setItem(KEY, given);
   for (const listener of listeners) listener();
@@ -36,6 +38,9 @@ addEventListener("storage", (event) => {
 });
 
 export const signOut = () => use(null);
+
+/** Why someone was signed out who did not ask for it. */
+export const signedOutBecause = () => farewell;
 
 /** Signs in with a token if the server knows it. */
 export async function signIn(given: string): Promise<void> {
@@ -74,7 +79,9 @@ export async function send(path: string, options: RequestInit = {}): Promise<Res
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new Problem(0, "unreachable", "The server does not respond.");
   }
-  if (answer.status === 401 && used !== null && used === token) use(null);
+  if (answer.status === 401 && used !== null && used === token) {
+    use(null, "You were signed out: your token was revoked or has ended.");
+  }
   if (!answer.ok) throw await problem(answer);
   return answer;
 }

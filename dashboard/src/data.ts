@@ -22,8 +22,8 @@ function remember(path: string, value: unknown): void {
 
 const asProblem = (error: unknown) => (error instanceof Problem ? error : new Problem(0, "", String(error)));
 
-/** The value behind a path; `null` asks for nothing. */
-export function useData<T>(path: string | null): Data<T> {
+/** The value behind a path, read again when something happens, but not within `everyMs`; `null` asks for nothing. */
+export function useData<T>(path: string | null, everyMs = 0): Data<T> {
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const problem = useRef<Problem>();
   const reload = useRef(() => {});
@@ -33,12 +33,15 @@ export function useData<T>(path: string | null): Data<T> {
     const stop = new AbortController();
     let busy = false;
     let again = false;
+    let lastRead = 0;
+    let later: ReturnType<typeof setTimeout> | undefined;
     const read = async (): Promise<void> => {
       if (busy) {
         again = true;
         return;
       }
       busy = true;
+      lastRead = Date.now();
       try {
         remember(path, await get<T>(path, stop.signal));
         problem.current = undefined;
@@ -55,9 +58,17 @@ export function useData<T>(path: string | null): Data<T> {
     };
     reload.current = () => void read();
     void read();
-    const off = onTick(reload.current);
+    const off = onTick(() => {
+      const early = lastRead + everyMs - Date.now();
+      if (early <= 0) return void read();
+      later ??= setTimeout(() => {
+        later = undefined;
+        void read();
+      }, early);
+    });
     return () => {
       off();
+      clearTimeout(later);
       stop.abort();
     };
   }, [path]);

@@ -2,41 +2,55 @@
 
 import { render } from "preact";
 import { useEffect, useReducer, useRef, useState } from "preact/hooks";
-import { isSignedIn, onSignIn, Problem, signIn, signOut, useCode } from "./api";
+import { isSignedIn, onSignIn, Problem, signedOutBecause, signIn, signOut, useCode } from "./api";
 import { useData } from "./data";
-import { connected, onConnection, start } from "./live";
+import { connected, onConnection, start, type Connection } from "./live";
 import { GraphPage } from "./pages/graph";
 import { JobPage } from "./pages/job";
 import { Jobs } from "./pages/jobs";
-import { Audit, Groups, Limits, pauseName, Tokens, Webhooks, Workers } from "./pages/others";
+import { Groups } from "./pages/groups";
+import { Limits } from "./pages/limits";
 import { Overview } from "./pages/overview";
 import { Schedules } from "./pages/schedules";
 import { Submit } from "./pages/submit";
 import { Timeline } from "./pages/timeline";
-import { Dialog, Empty, may, Messages, setRole } from "./parts/ui";
+import { Audit, Tokens } from "./pages/tokens";
+import { Webhooks } from "./pages/webhooks";
+import { Workers } from "./pages/workers";
+import { Icon, Logo, type IconName } from "./parts/icons";
+import { pauseEverything, pauseName, resume } from "./parts/pauses";
+import { Button, Dialog, Empty, may, Messages, say, setRole } from "./parts/ui";
 import { followLinks, go, useWhere } from "./router";
 import type { Me, QueueStatus } from "./types";
-import { setServerTime } from "./words";
+import { FAILED, setServerTime } from "./words";
 
 interface Place {
   path: string;
   name: string;
+  icon: IconName;
   admin?: boolean;
 }
 
-const PLACES: Place[] = [
-  { path: "/", name: "Overview" },
-  { path: "/jobs", name: "Jobs" },
-  { path: "/graph", name: "Graph" },
-  { path: "/timeline", name: "Timeline" },
-  { path: "/schedules", name: "Schedules" },
-  { path: "/groups", name: "Groups" },
-  { path: "/workers", name: "Workers" },
-  { path: "/limits", name: "Limits and locks" },
-  { path: "/webhooks", name: "Webhooks", admin: true },
-  { path: "/tokens", name: "Tokens", admin: true },
-  { path: "/audit", name: "Audit log", admin: true },
+const PLACES: [heading: string, places: Place[]][] = [
+  ["Jobs", [
+    { path: "/", name: "Overview", icon: "overview" },
+    { path: "/jobs", name: "Jobs", icon: "jobs" },
+    { path: "/graph", name: "Graph", icon: "graph" },
+    { path: "/timeline", name: "Timeline", icon: "timeline" },
+  ]],
+  ["What governs them", [
+    { path: "/schedules", name: "Schedules", icon: "schedules" },
+    { path: "/groups", name: "Groups", icon: "groups" },
+    { path: "/workers", name: "Workers", icon: "workers" },
+    { path: "/limits", name: "Limits and locks", icon: "limits" },
+  ]],
+  ["Administration", [
+    { path: "/webhooks", name: "Webhooks", icon: "webhooks", admin: true },
+    { path: "/tokens", name: "Tokens", icon: "tokens", admin: true },
+    { path: "/audit", name: "Audit log", icon: "audit", admin: true },
+  ]],
 ];
+const places = () => PLACES.flatMap(([, some]) => some).filter((place) => !place.admin || may("admin"));
 
 function App() {
   const [, redraw] = useReducer((count: number) => count + 1, 0);
@@ -48,7 +62,7 @@ let firstProblem = "";
 
 function Door() {
   const [token, setToken] = useState("");
-  const [problem, setProblem] = useState(firstProblem);
+  const [problem, setProblem] = useState(firstProblem || signedOutBecause());
   const submit = async (event: Event) => {
     event.preventDefault();
     try {
@@ -60,7 +74,7 @@ function Door() {
   };
   return (
     <main class="door">
-      <h1>Headway</h1>
+      <h1><Logo /> Headway</h1>
       <p>Open the link that <code>headway dashboard</code> prints (it works once), or sign in with a token.</p>
       {problem && <p class="problem" role="alert">{problem}</p>}
       <form onSubmit={submit}>
@@ -100,8 +114,8 @@ function Current() {
   const { steps } = useWhere();
   const [page = "", id] = steps;
   useEffect(() => {
-    const name = PLACES.find((place) => place.path === `/${page}`)?.name ?? "Headway";
-    document.title = id ? `${name} ${id} – Headway` : `${name} – Headway`;
+    const name = places().find((place) => place.path === `/${page}`)?.name ?? "Headway";
+    document.title = id ? `${name.replace(/s$/, "")} ${id} – Headway` : `${name} – Headway`;
   }, [page, id]);
   switch (page) {
     case "": return <Overview />;
@@ -123,27 +137,47 @@ type Show = (overlay: "palette" | "keys" | "submit" | null) => void;
 
 function Navigation({ me, show }: { me: Me; show: Show }) {
   const { steps } = useWhere();
-  const [, redraw] = useReducer((count: number) => count + 1, 0);
-  useEffect(() => onConnection(() => redraw(undefined)), []);
-  const state = connected();
-  const words = { live: "live", lost: "server lost, trying again", connecting: "connecting", off: "" }[state];
+  const [isOpen, open] = useState(false);
+  useEffect(() => open(false), [steps.join("/")]);
+  const shown = new Set(places());
   return (
-    <nav class="side" aria-label="Pages">
-      <p class="brand"><a href="/">Headway</a></p>
+    <nav class={isOpen ? "side open" : "side"} aria-label="Pages">
+      <div class="brand">
+        <a href="/"><Logo /> Headway</a>
+        <Live />
+        <button type="button" class="menu" aria-expanded={isOpen} onClick={() => open(!isOpen)}>Menu</button>
+      </div>
       <Search />
-      <ul>
-        {PLACES.filter((place) => !place.admin || may("admin")).map((place) => (
-          <li key={place.path}><a href={place.path} aria-current={`/${steps[0] ?? ""}` === place.path ? "page" : undefined}>{place.name}</a></li>
+      <div class="places">
+        {PLACES.filter(([, some]) => some.some((place) => shown.has(place))).map(([heading, some]) => (
+          <section key={heading} aria-label={heading}>
+            <ul>
+              {some.map((place) => (
+                <li key={place.path}><a href={place.path} aria-current={`/${steps[0] ?? ""}` === place.path ? "page" : undefined}><Icon name={place.icon} />{place.name}</a></li>
+              ))}
+            </ul>
+          </section>
         ))}
-      </ul>
+      </div>
       <div class="foot">
         {may("submit") && <button type="button" class="main" onClick={() => show("submit")}>Submit…</button>}
-        <p role="status" class={`live ${state}`}>{words}</p>
-        <p class="soft"><bdi>{me.name}</bdi> ({me.role})</p>
-        <p><button type="button" class="plain" onClick={() => show("keys")}>Keys</button> <Theme /> <button type="button" class="plain" onClick={signOut}>Sign out</button></p>
+        <p class="soft">Signed in as <bdi>{me.name}</bdi>, {me.role}</p>
+        <p><button type="button" class="plain" onClick={() => show("palette")}>Go to <kbd>Ctrl K</kbd></button> <button type="button" class="plain" onClick={() => show("keys")}>Keys</button> <Theme /> <button type="button" class="plain" onClick={signOut}>Sign out</button></p>
       </div>
     </nav>
   );
+}
+
+function useConnection(): Connection {
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => onConnection(() => redraw(undefined)), []);
+  return connected();
+}
+
+function Live() {
+  const state = useConnection();
+  const words = { live: "live", lost: "lost", connecting: "connecting", off: "" }[state];
+  return <span role="status" class={`live ${state}`}>{words}</span>;
 }
 
 function Theme() {
@@ -181,9 +215,20 @@ function Search() {
 }
 
 function Banner() {
+  const state = useConnection();
   const paused = useData<QueueStatus>("/api/queue/status").value?.paused ?? [];
-  if (!paused.length) return null;
-  return <p class="banner" role="status">Paused: {paused.map(pauseName).join("; ")}. <a href="/limits">Pauses</a></p>;
+  return (
+    <>
+      {state === "lost" && <p class="problem" role="alert">The server does not respond. What you see may be old; this page tries again by itself.</p>}
+      {paused.length > 0 && (
+        <div class="banner" role="status">
+          <strong>Paused:</strong> {paused.map(pauseName).join("; ")}. Nothing new starts there.
+          <span class="grow" />
+          {paused.map((one) => <Button key={pauseName(one)} needs="admin" onClick={() => resume(one)}>{paused.length > 1 ? `Resume ${pauseName(one)}` : "Resume"}</Button>)}
+        </div>
+      )}
+    </>
+  );
 }
 
 function useKeys(show: Show): void {
@@ -199,7 +244,7 @@ function useKeys(show: Show): void {
       if (event.key === "/") document.getElementById("search")?.focus();
       else if (event.key === "?") show("keys");
       else if (event.key === "n" && may("submit")) show("submit");
-      else if (event.key === "ArrowDown" && document.activeElement === document.body) document.querySelector<HTMLElement>("tbody tr")?.focus();
+      else if (["ArrowDown", "j"].includes(event.key) && document.activeElement === document.body) document.querySelector<HTMLElement>("tbody tr")?.focus();
       else return;
       event.preventDefault();
     };
@@ -208,27 +253,63 @@ function useKeys(show: Show): void {
   }, []);
 }
 
+type Entry = [name: string, run: () => unknown];
+
+function entries(show: Show): Entry[] {
+  const known: Entry[] = [
+    ...places().map((place): Entry => [`Go to ${place.name.toLowerCase()}`, () => go(place.path)]),
+    ["Failed jobs", () => go(`/jobs?status=${FAILED}`)],
+    ["Jobs that wait for approval", () => go("/jobs?status=waiting_on_approval")],
+    ["Queue order", () => go("/jobs?order=queue")],
+  ];
+  if (may("submit")) known.push(["Submit a job", () => show("submit")]);
+  if (may("admin")) known.push(["Pause everything", pauseEverything], ["Resume everything", () => resume({ queue: null, job_type: null })]);
+  known.push(["Show the keys", () => show("keys")], ["Sign out", signOut]);
+  return known;
+}
+
 function Palette({ close, show }: { close: () => void; show: Show }) {
   const [text, setText] = useState("");
-  const entries: [string, () => void][] = [
-    ...PLACES.filter((place) => !place.admin || may("admin")).map((place): [string, () => void] => [`Go to ${place.name.toLowerCase()}`, () => go(place.path)]),
-    ["Failed jobs", () => go("/jobs?status=failed,timeout,blocked_by_dependency,blocked_by_approval")],
-    ["Jobs that wait for approval", () => go("/jobs?status=waiting_on_approval")],
-    ["Sign out", signOut],
-  ];
-  if (may("submit")) entries.push(["Submit a job", () => show("submit")]);
-  const found = entries.filter(([name]) => name.toLowerCase().includes(text.toLowerCase()));
-  if (text) found.push([`Find “${text}”`, () => find(text)]);
-  const run = (entry?: [string, () => void]) => {
+  const [chosen, choose] = useState(0);
+  const found = entries(show).filter(([name]) => name.toLowerCase().includes(text.toLowerCase()));
+  const finds: Entry = [/^#?\d+$/.test(text.trim()) ? `Open job ${text.trim().replace("#", "")}` : `Find “${text}”`, () => find(text)];
+  if (text) found.splice(/^#?\d+$/.test(text.trim()) ? 0 : found.length, 0, finds);
+  const at = Math.min(chosen, found.length - 1);
+  const run = async (entry?: Entry) => {
     close();
-    entry?.[1]();
+    try {
+      await entry?.[1]();
+    } catch (error) {
+      say(error instanceof Error ? error.message : String(error), "bad");
+    }
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.key === "ArrowDown") choose(Math.min(at + 1, found.length - 1));
+    else if (event.key === "ArrowUp") choose(Math.max(at - 1, 0));
+    else return;
+    event.preventDefault();
   };
   return (
     <Dialog title="Go to" onClose={close}>
-      <form onSubmit={(event) => { event.preventDefault(); run(/^#?\d+$/.test(text.trim()) ? found.at(-1) : found[0]); }}>
-        <input autofocus aria-label="Command or job" placeholder="A page, a job number, a type" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <form onSubmit={(event) => { event.preventDefault(); void run(found[at]); }}>
+        <input
+          autofocus
+          role="combobox"
+          aria-expanded="true"
+          aria-controls="palette"
+          aria-activedescendant={`palette-${at}`}
+          aria-label="Command or job"
+          placeholder="A page, a job number, a type"
+          value={text}
+          onInput={(event) => { setText(event.currentTarget.value); choose(0); }}
+          onKeyDown={press}
+        />
       </form>
-      <ul class="palette">{found.map((entry) => <li key={entry[0]}><button type="button" class="plain" onClick={() => run(entry)}>{entry[0]}</button></li>)}</ul>
+      <ul id="palette" class="palette" role="listbox" aria-label="What can be done">
+        {found.map((entry, index) => (
+          <li key={entry[0]} id={`palette-${index}`} role="option" aria-selected={index === at} onClick={() => void run(entry)}>{entry[0]}</li>
+        ))}
+      </ul>
     </Dialog>
   );
 }
@@ -238,8 +319,8 @@ function Keys({ close }: { close: () => void }) {
     ["/", "find jobs"],
     ["Ctrl K", "go to a page or a job"],
     ["n", "submit a job"],
-    ["↓ ↑", "move in a list"],
-    ["Enter", "open the job"],
+    ["↓ ↑ j k", "move in a list"],
+    ["Enter", "open the job, or do what is chosen"],
     ["Space", "select the job"],
     ["+ − 0 arrows", "zoom and move the graph"],
     ["Esc", "close"],

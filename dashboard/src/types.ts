@@ -1,5 +1,7 @@
 // The answers of the API, as far as the page shows them.
 
+import type { Schema } from "./parts/form";
+
 export type Role = "read" | "submit" | "work" | "admin";
 
 export interface Page<T> {
@@ -193,6 +195,18 @@ export interface Schedule {
   created_at: string;
   last_triggered_at: string | null;
   next_trigger_at: string | null;
+}
+
+export interface Fire {
+  at: string;
+  weekday: string;
+}
+
+export interface JobType {
+  job_type: string;
+  description: string | null;
+  form: Schema | null;
+  workers: number;
 }
 
 export interface Template {

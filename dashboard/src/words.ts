@@ -5,6 +5,11 @@ import type { Job } from "./types";
 const GOOD = new Set(["SUCCEEDED", "SKIPPED"]);
 const BAD = new Set(["FAILED", "TIMEOUT", "BLOCKED_BY_DEPENDENCY", "BLOCKED_BY_APPROVAL"]);
 
+const words = (statuses: Iterable<string>) => [...statuses].join().toLowerCase();
+/** As the filter of the list of jobs takes them. */
+export const FAILED = words(BAD);
+export const ENDED = words([...GOOD, ...BAD, "CANCELLED"]);
+
 export const isGood = (status: string) => GOOD.has(status.toUpperCase());
 export const isBad = (status: string) => BAD.has(status.toUpperCase());
 export const hasEnded = (status: string) => isGood(status) || isBad(status) || status.toUpperCase() === "CANCELLED";
@@ -29,6 +34,14 @@ export function span(ms: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
   if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
   return `${Math.floor(seconds / 86_400)} d`;
+}
+
+/** A span for an axis or a narrow column. */
+export function quick(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${+(ms / 1000).toFixed(1)} s`;
+  if (ms < 3_600_000) return `${+(ms / 60_000).toFixed(1)} min`;
+  return `${+(ms / 3_600_000).toFixed(1)} h`;
 }
 
 let offsetMs = 0;
@@ -63,18 +76,23 @@ export function took(job: { started_at: string | null; finished_at: string | nul
 
 export const count = (number: number) => number.toLocaleString();
 
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A text with what would turn or hide its neighbours written out: control characters and changes of direction. */
+export const visible = (text: string) => text.replace(UNSEEN, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 /** What a job does, on one line. */
 export function work(job: Pick<Job, "job_type" | "params">): { name: string; rest: string } {
   const { argv } = job.params;
-  if (job.job_type === "command" && Array.isArray(argv)) return { name: argv.join(" "), rest: "" };
+  if (job.job_type === "command" && Array.isArray(argv)) return { name: visible(argv.join(" ")), rest: "" };
   const rest = Object.entries(job.params).map(
     ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
   );
-  return { name: job.job_type, rest: rest.join(" ") };
+  return { name: visible(job.job_type), rest: visible(rest.join(" ")) };
 }
 
 export const firstLine = (text: string) => {
   const lines = text.trim().split("\n");
   const said = lines.findLast((line) => /^\S*(Error|Exception|Warning|Exit|Interrupt)\b/.test(line));
-  return said ?? lines.at(-1) ?? "";
+  return visible(said ?? lines.at(-1) ?? "");
 };

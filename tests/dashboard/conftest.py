@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 from tests.servers import Server, server, shared, stage
 
 __all__ = ["server", "shared", "stage"]
@@ -27,6 +27,17 @@ KEY = "headway-token"
 Open = Callable[..., Page]
 
 
+def find_chromium() -> str | None:
+    """The browser of this machine, if there is one."""
+    return next(filter(None, map(shutil.which, CHROMIUMS)), None)
+
+
+def quiet(page: Page) -> None:
+    """Wait until the page has what it asked for."""
+    expect(page.locator("main h1").first).to_be_visible()
+    expect(page.get_by_text("Loading…")).to_have_count(0)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """One after the other in one process: an event loop runs there while the browser does."""
     for item in items:
@@ -37,7 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium, if there is one."""
-    found = next(filter(None, map(shutil.which, CHROMIUMS)), None)
+    found = find_chromium()
     if found is None:
         pytest.skip("there is no Chromium here; on Debian: apt install chromium")
     with sync_playwright() as playwright:

@@ -8,7 +8,7 @@ import pytest
 
 from headway.domain import answers, events, jobs, runs, workers
 from headway.domain.gates import Blocker
-from headway.domain.manage import audit, groups, schedules, templates, tokens, webhooks
+from headway.domain.manage import audit, cron, groups, schedules, templates, tokens, webhooks
 from headway.protocol.operation import Page
 
 TYPES = Path(__file__).parents[2] / "dashboard" / "src" / "types.ts"
@@ -32,6 +32,8 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "QueueStatus": answers.QueueStatus,
     "Worker": workers.Worker,
     "Schedule": schedules.Schedule,
+    "Fire": cron.Fire,
+    "JobType": answers.JobType,
     "Template": templates.Template,
     "Member": groups.Member,
     "Group": groups.Group,

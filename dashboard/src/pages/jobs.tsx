@@ -7,14 +7,14 @@ import { tick } from "../live";
 import { Ago, Bar, Button, Dialog, Empty, Failure, may, More, say, Status, Work } from "../parts/ui";
 import { go, setQuery, useWhere } from "../router";
 import type { Job, QueueStatus } from "../types";
-import { count, firstLine, hasEnded, isGood, span, took } from "../words";
-import { JobIds } from "../parts/ids";
+import { count, FAILED, firstLine, hasEnded, isGood, serverNow, span, took, visible } from "../words";
+import { JobIds, JobLink } from "../parts/ids";
 
 const PRESETS: [name: string, status: string][] = [
   ["All", ""],
   ["Running", "running"],
   ["Waiting", "queued,waiting_on_deps,waiting_on_approval,waiting_on_locks,claimed,preparing,lease_pending"],
-  ["Failed", "failed,timeout,blocked_by_dependency,blocked_by_approval"],
+  ["Failed", FAILED],
   ["Succeeded", "succeeded,skipped"],
   ["Cancelled", "cancelled"],
 ];
@@ -30,7 +30,7 @@ export function Jobs() {
   const { query: where } = useWhere();
   const order = where.get("order") ?? "newest";
   const since = Number(where.get("since_s") ?? 0);
-  const from = useMemo(() => (since ? new Date(Date.now() - since * 1000).toISOString() : null), [since, where.get("status")]);
+  const from = useMemo(() => (since ? new Date(serverNow() - since * 1000).toISOString() : null), [since, where.get("status")]);
   const filters = Object.fromEntries(FIELDS.map((field) => [field, where.get(field)]));
   const path =
     order === "queue"
@@ -48,7 +48,7 @@ export function Jobs() {
       <Failure problem={list.problem} />
       {picked.length > 0 && <Bulk jobs={picked} done={() => choose(new Set())} />}
       <Table jobs={jobs} chosen={chosen} choose={choose} inQueue={order === "queue"} />
-      {list.value?.length === 0 && <Empty>No job matches. {where.size > 0 && <a href="/jobs">Show all jobs</a>}</Empty>}
+      {list.value?.length === 0 && !list.more && <Empty>{order === "queue" ? "Nothing waits." : "No job matches."} {where.size > 0 && <a class="named" href="/jobs">Show all jobs</a>}</Empty>}
       {!list.value && !list.problem && <Empty>Loading…</Empty>}
       <More load={list.more} busy={list.isLoading} />
     </>
@@ -144,7 +144,7 @@ export function Table({ jobs, chosen, choose, inQueue }: TableProps) {
   };
   const press = (event: KeyboardEvent, job: Job) => {
     const row = event.currentTarget as HTMLElement;
-    const to = event.key === "ArrowDown" ? row.nextElementSibling : event.key === "ArrowUp" ? row.previousElementSibling : null;
+    const to = ["ArrowDown", "j"].includes(event.key) ? row.nextElementSibling : ["ArrowUp", "k"].includes(event.key) ? row.previousElementSibling : null;
     if (to) (to as HTMLElement).focus();
     else if (event.key === "Enter" && event.target === row) go(`/jobs/${job.number}`);
     else if (event.key === " " && event.target === row && selects) flip(job.number);
@@ -153,7 +153,7 @@ export function Table({ jobs, chosen, choose, inQueue }: TableProps) {
   };
   return (
     <div class="table" tabIndex={0} role="region" aria-label="Table">
-      <table>
+      <table class="jobs">
         <thead>
           <tr>
             {selects && (
@@ -184,19 +184,24 @@ export function Table({ jobs, chosen, choose, inQueue }: TableProps) {
               )}
               <td><a href={`/jobs/${job.number}`}>{job.number}</a></td>
               <td><Status status={job.status} /></td>
-              <td>
+              <td class="what">
                 <Work job={job} />
+                <Tags job={job} />
                 <Note job={job} />
               </td>
-              <td class="wide">{job.queue}</td>
+              <td class="wide"><bdi class="short" title={job.queue}>{visible(job.queue)}</bdi></td>
               <td class="wide number">{inQueue ? job.queue_position : took(job)}</td>
-              <td><Ago at={job.created_at} /></td>
+              <td class="number"><Ago at={job.created_at} /></td>
             </tr>
           ))}
         </tbody>
       </table>
     </div>
   );
+}
+
+function Tags({ job }: { job: Job }) {
+  return <>{job.tags.map((tag) => <a key={tag} class="tag" href={query("/jobs", { tag })}><bdi>{visible(tag)}</bdi></a>)}</>;
 }
 
 function Note({ job }: { job: Job }) {
@@ -207,7 +212,7 @@ function Note({ job }: { job: Job }) {
       </div>
     );
   }
-  if (job.error && !isGood(job.status)) return <div class="note bad">{firstLine(job.error)}</div>;
+  if (job.error && !isGood(job.status)) return <div class="note bad"><bdi>{firstLine(job.error)}</bdi>{job.retried_by && <span class="soft"> tried again as job <JobLink id={job.retried_by} /></span>}</div>;
   if (job.wait_reason) return <div class="note"><JobIds text={job.wait_reason.detail} /></div>;
   return null;
 }

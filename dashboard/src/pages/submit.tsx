@@ -1,56 +1,106 @@
+// A new job: of a type that this server or a worker knows, or from a template.
+
 import { useState } from "preact/hooks";
 import { change } from "../api";
 import { useData } from "../data";
-import { Button, Dialog, say } from "../parts/ui";
+import { Fields, read, type Texts } from "../parts/form";
+import { Button, Dialog, Failure, say } from "../parts/ui";
 import { go } from "../router";
-import type { Job, Page, Template, Worker } from "../types";
+import type { Job, JobType, Page, Template } from "../types";
 
-/** A form for a new job, of a type that a worker takes or from a template. */
 export function Submit({ close }: { close: () => void }) {
-  const workers = useData<Page<Worker>>("/api/workers").value?.items ?? [];
-  const templates = useData<Page<Template>>("/api/job-templates?limit=200").value?.items ?? [];
-  const types = [...new Set(workers.flatMap((worker) => worker.job_types ?? []))].sort();
-  const [name, setName] = useState("");
-  const [params, setParams] = useState("{}");
-  const [priority, setPriority] = useState("");
-  const [delay, setDelay] = useState("");
-  const template = templates.find((one) => `template ${one.name}` === name);
+  const types = useData<Page<JobType>>("/api/job-types");
+  const templates = (useData<Page<Template>>("/api/job-templates?limit=200").value?.items ?? []).filter((one) => one.status === "ACTIVE");
+  const [chosen, choose] = useState("");
+  const [texts, setTexts] = useState<Texts>({});
+  const [json, setJson] = useState("{}");
+  const [terms, setTerms] = useState<Texts>({});
+  const template = templates.find((one) => `template ${one.template_id}` === chosen);
+  const type = types.value?.items.find((one) => one.job_type === (template?.job_type ?? chosen));
+  const form = template ? withDefaults(type, template) : type?.form;
+  const pick = (name: string) => {
+    choose(name);
+    setTexts({});
+    setJson("{}");
+  };
   const submit = async () => {
-    let given: unknown;
-    try {
-      given = JSON.parse(params || "{}");
-    } catch (error) {
-      throw new Error(`The params are no JSON: ${error instanceof Error ? error.message : ""}`);
-    }
-    const job = await change<Job>("POST", "/api/jobs", {
-      ...(template ? { template: template.name } : { job_type: name }),
-      params: given,
-      ...(priority && { priority: Number(priority) }),
-      ...(delay && { delay_s: Number(delay) }),
-    });
+    const params = form ? read(form, texts) : parsed(json);
+    const job = await change<Job>("POST", "/api/jobs", { ...(template ? { template: template.name } : { job_type: chosen }), params, ...termsOf(terms) });
     say(`Job ${job.number} was submitted.`);
     close();
     go(`/jobs/${job.number}`);
   };
   return (
     <Dialog title="Submit a job" onClose={close}>
+      <Failure problem={types.problem} />
       <label>
-        Type or template
-        <input list="known-work" value={name} onInput={(event) => setName(event.currentTarget.value)} />
-        <datalist id="known-work">
-          {templates.filter((one) => one.status === "ACTIVE").map((one) => <option key={one.template_id} value={`template ${one.name}`} />)}
-          {types.map((one) => <option key={one} value={one} />)}
-        </datalist>
+        What
+        <select value={chosen} onChange={(event) => pick(event.currentTarget.value)}>
+          <option value="">choose a type or a template</option>
+          <optgroup label="Types">{types.value?.items.map((one) => <option key={one.job_type} value={one.job_type}>{one.job_type}</option>)}</optgroup>
+          {templates.length > 0 && <optgroup label="Templates">{templates.map((one) => <option key={one.template_id} value={`template ${one.template_id}`}>{one.name}</option>)}</optgroup>}
+        </select>
       </label>
-      <label>Params (JSON)<textarea rows={6} value={params} onInput={(event) => setParams(event.currentTarget.value)} /></label>
-      <div class="row">
-        <label>Priority<input type="number" min="-1000" max="1000" placeholder="0" value={priority} onInput={(event) => setPriority(event.currentTarget.value)} /></label>
-        <label>Delay in seconds<input type="number" min="0" placeholder="0" value={delay} onInput={(event) => setDelay(event.currentTarget.value)} /></label>
-      </div>
+      {(template?.description ?? type?.description) && <p class="soft">{template?.description ?? type?.description}</p>}
+      {type && !type.workers && <p class="note bad">No worker takes this type now: the job will wait for one.</p>}
+      {chosen && form && <Fields schema={form} texts={texts} set={setTexts} />}
+      {chosen && !form && <label>Params (JSON; another process has the handler)<textarea rows={5} value={json} onInput={(event) => setJson(event.currentTarget.value)} /></label>}
+      {chosen && <Terms terms={terms} set={setTerms} />}
       <footer>
         <button type="button" onClick={close}>Leave it</button>
-        <Button kind="main" disabled={!name} onClick={submit}>Submit</Button>
+        <Button kind="main" disabled={!chosen} onClick={submit}>Submit</Button>
       </footer>
     </Dialog>
   );
+}
+
+/** The form of a template's type, with the template's own params as what is usual. */
+function withDefaults(type: JobType | undefined, template: Template): JobType["form"] {
+  if (!type?.form) return null;
+  const properties = Object.fromEntries(
+    Object.entries(type.form.properties ?? {}).map(([name, shape]) => [name, name in template.params ? { ...shape, default: template.params[name] } : shape]),
+  );
+  return { ...type.form, properties, required: type.form.required?.filter((name) => !(name in template.params)) };
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json || "{}");
+  } catch (error) {
+    throw new Error(`The params are no JSON: ${error instanceof Error ? error.message : ""}`);
+  }
+}
+
+const TERMS: [name: string, label: string, kind: string, hint: string][] = [
+  ["queue", "Queue", "text", "default"],
+  ["priority", "Priority", "number", "0"],
+  ["delay_s", "Delay in seconds", "number", "0"],
+  ["tags", "Tags", "text", "none"],
+  ["after", "After the jobs", "text", "numbers"],
+];
+
+function Terms({ terms, set }: { terms: Texts; set: (terms: Texts) => void }) {
+  return (
+    <details>
+      <summary>When and where</summary>
+      <div class="fields">
+        {TERMS.map(([name, label, kind, hint]) => (
+          <label key={name}>{label}<input type={kind} placeholder={hint} value={terms[name] ?? ""} onInput={(event) => set({ ...terms, [name]: event.currentTarget.value })} /></label>
+        ))}
+      </div>
+      <label class="check"><input type="checkbox" checked={terms.approval === "true"} onChange={(event) => set({ ...terms, approval: event.currentTarget.checked ? "true" : "" })} /> a person must approve it</label>
+    </details>
+  );
+}
+
+function termsOf({ queue, priority, delay_s, tags, after, approval }: Texts) {
+  const words = (text: string) => text.split(/[\s,]+/).filter(Boolean);
+  return {
+    ...(queue && { queue }),
+    ...(priority && { priority: Number(priority) }),
+    ...(delay_s && { delay_s: Number(delay_s) }),
+    ...(tags && { tags: words(tags) }),
+    ...(after && { after: words(after).map((one) => (/^\d+$/.test(one) ? Number(one) : one)) }),
+    ...(approval && { approval: true }),
+  };
 }

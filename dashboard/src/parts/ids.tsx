@@ -13,6 +13,9 @@ export function learn(id: string, number: number): void {
   numbers.set(id, number);
 }
 
+/** The number of a job that has been seen already. */
+export const numberOf = (id: string) => numbers.get(id) ?? undefined;
+
 async function find(id: string): Promise<number | null> {
   try {
     const { number } = await get<Job>(`/api/jobs/${id}`);

@@ -2,19 +2,29 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { send } from "../api";
+import { count, visible } from "../words";
 import { copy, say } from "./ui";
 
 const MOST_LINES = 5000;
 const FIRST_LINES = 2000;
+const FEW_LINES = 200;
+const LONGEST_LINE = 20_000;
 const REDRAW_MS = 100;
 
 type Stream = "stdout" | "stderr";
 
-export function Output({ run, live }: { run: string; live: boolean }) {
-  const [stream, setStream] = useState<Stream>("stdout");
+interface OutputProps {
+  run: string;
+  live: boolean;
+  first?: Stream;
+  isShort?: boolean;
+}
+
+export function Output({ run, live, first = "stdout", isShort = false }: OutputProps) {
+  const [stream, setStream] = useState<Stream>(first);
   const [wanted, search] = useState("");
   const [wraps, setWraps] = useState(true);
-  const [lines, problem] = useLines(run, stream, live);
+  const [lines, problem] = useLines(run, stream, live, isShort ? FEW_LINES : FIRST_LINES);
   const box = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
   const shown = useMemo(
@@ -29,20 +39,18 @@ export function Output({ run, live }: { run: string; live: boolean }) {
     follows.current = at.scrollHeight - at.scrollTop - at.clientHeight < 40;
   };
   return (
-    <div class="output">
+    <div class={isShort ? "output short" : "output"}>
       <div class="row">
         <div class="tabs" role="group" aria-label="Stream">
           {(["stdout", "stderr"] as const).map((name) => (
             <button type="button" key={name} aria-pressed={name === stream} onClick={() => setStream(name)}>{name}</button>
           ))}
         </div>
-        <input type="search" placeholder="Search in the output" aria-label="Search in the output" value={wanted} onInput={(event) => search(event.currentTarget.value)} />
-        <label class="check"><input type="checkbox" checked={wraps} onChange={(event) => setWraps(event.currentTarget.checked)} /> wrap</label>
-        <button type="button" onClick={() => copy(lines.map(plain).join("\n"))}>Copy</button>
-        <button type="button" onClick={() => void download(run, stream)}>Download</button>
+        {!isShort && <Tools lines={lines} wanted={wanted} search={search} wraps={wraps} setWraps={setWraps} save={() => void download(run, stream)} />}
       </div>
       {problem && <p class="problem" role="alert">{problem}</p>}
-      {lines.length >= MOST_LINES && <p class="soft">Only the last {MOST_LINES} lines are shown; download it for all.</p>}
+      {lines.length >= MOST_LINES && <p class="soft">Only the last {count(MOST_LINES)} lines are shown; download it for all.</p>}
+      {wanted && <p class="soft" role="status">{count(shown.length)} of {count(lines.length)} lines match.</p>}
       <div class={wraps ? "lines wraps" : "lines"} ref={box} tabIndex={0} role="log" aria-label={stream} onScroll={scrolled}>
         {shown.map((line, index) => <div key={index}>{coloured(line)}</div>)}
         {!shown.length && !problem && <div class="soft">{wanted ? "No line matches." : live ? "Nothing yet." : "It printed nothing."}</div>}
@@ -51,7 +59,28 @@ export function Output({ run, live }: { run: string; live: boolean }) {
   );
 }
 
-function useLines(run: string, stream: Stream, live: boolean): [string[], string | null] {
+interface ToolProps {
+  lines: string[];
+  wanted: string;
+  search: (text: string) => void;
+  wraps: boolean;
+  setWraps: (wraps: boolean) => void;
+  save: () => void;
+}
+
+function Tools({ lines, wanted, search, wraps, setWraps, save }: ToolProps) {
+  return (
+    <>
+      <input type="search" placeholder="Search in the output" aria-label="Search in the output" value={wanted} onInput={(event) => search(event.currentTarget.value)} />
+      <label class="check"><input type="checkbox" checked={wraps} onChange={(event) => setWraps(event.currentTarget.checked)} /> wrap</label>
+      <span class="grow" />
+      <button type="button" onClick={() => copy(lines.map(plain).join("\n"))}>Copy</button>
+      <button type="button" onClick={save}>Download</button>
+    </>
+  );
+}
+
+function useLines(run: string, stream: Stream, live: boolean, first: number): [string[], string | null] {
   const [lines, setLines] = useState<string[]>([]);
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {
@@ -66,11 +95,11 @@ function useLines(run: string, stream: Stream, live: boolean): [string[], string
       setLines(rest ? [...text, rest] : [...text]);
     };
     const read = async () => {
-      const answer = await send(`/api/job-runs/${run}/logs/${stream}?follow=${live}&tail=${FIRST_LINES}`, { signal: stop.signal });
+      const answer = await send(`/api/job-runs/${run}/logs/${stream}?follow=${live}&tail=${first}`, { signal: stop.signal });
       const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
       for (let part = await reader.read(); !part.done; part = await reader.read()) {
         const found = (rest + part.value).split("\n");
-        rest = found.pop()!;
+        rest = found.pop()!.slice(-LONGEST_LINE);
         text = [...text, ...found].slice(-MOST_LINES);
         timer ??= setTimeout(draw, REDRAW_MS);
       }
@@ -82,7 +111,7 @@ function useLines(run: string, stream: Stream, live: boolean): [string[], string
       clearTimeout(timer);
       stop.abort();
     };
-  }, [run, stream, live]);
+  }, [run, stream, live, first]);
   return [lines, problem];
 }
 
@@ -100,22 +129,37 @@ async function download(run: string, stream: Stream): Promise<void> {
 }
 
 const ESCAPES = /\x1b\[([0-9;]*)m|\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07/g;
-const plain = (line: string) => line.replace(ESCAPES, "");
+/** What a terminal would show of a line that begins again, as progress bars do. */
+const settled = (line: string) => line.replace(/\r+$/, "").split("\r").at(-1)!;
+const plain = (line: string) => visible(settled(line).replace(ESCAPES, ""));
 const COLOURS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 
 /** A line with the colours that its escape sequences ask for. */
-function coloured(line: string) {
-  if (!line.includes("\x1b")) return line || "\u200b";
+function coloured(whole: string) {
+  const line = settled(whole.length > LONGEST_LINE ? `${whole.slice(0, LONGEST_LINE)} …` : whole);
+  if (!line.includes("\x1b")) return visible(line) || "\u200b";
   const parts = [];
   let end = 0;
   let kind: string[] = [];
   for (const match of line.matchAll(ESCAPES)) {
-    if (match.index > end) parts.push(<span key={end} class={kind.join(" ")}>{line.slice(end, match.index)}</span>);
+    if (match.index > end) parts.push(<span key={end} class={kind.join(" ")}>{visible(line.slice(end, match.index))}</span>);
     end = match.index + match[0].length;
-    if (match[1] !== undefined) for (const code of match[1].split(";")) kind = applied(kind, Number(code || 0));
+    if (match[1] !== undefined) kind = codes(match[1]).reduce(applied, kind);
   }
-  parts.push(<span key={end} class={kind.join(" ")}>{line.slice(end)}</span>);
+  parts.push(<span key={end} class={kind.join(" ")}>{visible(line.slice(end))}</span>);
   return parts;
+}
+
+/** The codes that name one of eight colours, or bold; a colour of 256 or more is left out with its numbers. */
+function codes(text: string): number[] {
+  const all = text.split(";").map(Number);
+  const found: number[] = [];
+  for (let at = 0; at < all.length; at++) {
+    const code = all[at]!;
+    if (code === 38 || code === 48) at += all[at + 1] === 5 ? 2 : 4;
+    else found.push(code);
+  }
+  return found;
 }
 
 function applied(kind: string[], code: number): string[] {

@@ -4,11 +4,12 @@ import dagre from "@dagrejs/dagre";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { go } from "../router";
 import type { Graph } from "../types";
-import { lower, tone } from "../words";
+import { count, lower, tone, type Tone } from "../words";
 
 const WIDTH = 190;
 const HEIGHT = 46;
 const MANY = 300;
+const TONE_WORDS: Record<Tone, string> = { good: "succeeded", bad: "failed", busy: "running", wait: "waiting", calm: "cancelled" };
 
 interface Placed {
   nodes: (Graph["nodes"][number] & { x: number; y: number })[];
@@ -17,7 +18,7 @@ interface Placed {
   height: number;
 }
 
-export function Picture({ graph, chosen }: { graph: Graph; chosen?: string }) {
+export function Picture({ graph, chosen, isSmall = false }: { graph: Graph; chosen?: string; isSmall?: boolean }) {
   const shape = graph.nodes.map((node) => node.id).join() + graph.edges.map((edge) => edge.from + edge.to).join();
   const places = useMemo(() => placed(graph), [shape]);
   const status = new Map(graph.nodes.map((node) => [node.id, node]));
@@ -45,12 +46,13 @@ export function Picture({ graph, chosen }: { graph: Graph; chosen?: string }) {
     zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, { x: event.clientX - frame.x, y: event.clientY - frame.y });
   };
   useEffect(() => {
+    if (isSmall) return;
     const at = box.current!;
     at.addEventListener("wheel", wheel, { passive: false });
     return () => at.removeEventListener("wheel", wheel);
   }, []);
   const grab = (event: PointerEvent) => {
-    if ((event.target as Element).closest("a")) return;
+    if (isSmall || (event.target as Element).closest("a")) return;
     const from = { x: event.clientX - view.x, y: event.clientY - view.y };
     const at = box.current!;
     at.setPointerCapture(event.pointerId);
@@ -70,14 +72,16 @@ export function Picture({ graph, chosen }: { graph: Graph; chosen?: string }) {
     event.preventDefault();
   };
   return (
-    <div class="picture">
-      <div class="row">
-        <span class="soft">{graph.nodes.length} jobs, {graph.edges.length} dependencies; the longest open way is drawn bold</span>
-        <span class="grow" />
-        <button type="button" aria-label="Zoom out" onClick={() => zoom(0.8)}>−</button>
-        <button type="button" aria-label="Zoom in" onClick={() => zoom(1.25)}>+</button>
-        <button type="button" onClick={fit}>Fit</button>
-      </div>
+    <div class={isSmall ? "picture small" : "picture"}>
+      {!isSmall && (
+        <div class="row">
+          <Legend graph={graph} />
+          <span class="grow" />
+          <button type="button" aria-label="Zoom out" onClick={() => zoom(0.8)}>−</button>
+          <button type="button" aria-label="Zoom in" onClick={() => zoom(1.25)}>+</button>
+          <button type="button" onClick={fit}>Fit</button>
+        </div>
+      )}
       <svg ref={box} role="group" aria-label="Jobs and what they depend on" tabIndex={0} onPointerDown={grab} onKeyDown={press}>
         <defs>
           <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 L8,4 L0,8 z" /></marker>
@@ -100,6 +104,17 @@ export function Picture({ graph, chosen }: { graph: Graph; chosen?: string }) {
         </g>
       </svg>
     </div>
+  );
+}
+
+function Legend({ graph }: { graph: Graph }) {
+  const tones = new Map<Tone, number>();
+  for (const node of graph.nodes) tones.set(tone(node.status), (tones.get(tone(node.status)) ?? 0) + 1);
+  return (
+    <span class="legend">
+      {[...tones].map(([one, number]) => <span key={one}><i class={`key ${one}`} aria-hidden="true" />{count(number)} {TONE_WORDS[one]}</span>)}
+      <span><i class="key way" aria-hidden="true" />the longest way that is still open</span>
+    </span>
   );
 }
 

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Problem } from "../api";
 import type { Job, Role } from "../types";
-import { ago, clock, lower, tone, until, work } from "../words";
+import { ago, clock, lower, tone, until, visible, work } from "../words";
 
 export function Status({ status, note }: { status: string; note?: string }) {
   return <span class={`status ${tone(status)}`} title={note}>{lower(status)}</span>;
@@ -42,6 +42,12 @@ export function Work({ job }: { job: Pick<Job, "job_type" | "params"> }) {
 
 export function Bar({ value, label }: { value: number | null; label: string }) {
   return <progress value={value ?? undefined} max={1} aria-label={label} />;
+}
+
+/** How much of the most there is. */
+export function Meter({ value, most, label }: { value: number; most: number; label: string }) {
+  const share = Math.min(1, value / Math.max(1, most));
+  return <span class="meter" role="img" aria-label={label}><i style={{ width: `${share * 100}%` }} /></span>;
 }
 
 export function Failure({ problem }: { problem?: Problem }) {
@@ -157,6 +163,7 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
   useEffect(() => {
     const dialog = box.current!;
     dialog.showModal();
+    dialog.querySelector<HTMLElement>("input, select, textarea, footer button")?.focus();
     return () => dialog.close();
   }, []);
   return (
@@ -184,7 +191,7 @@ export function More({ load, busy }: { load?: () => void; busy: boolean }) {
 }
 
 export function Json({ value }: { value: unknown }) {
-  return <pre class="json">{JSON.stringify(value, null, 2)}</pre>;
+  return <pre class="json">{visible(JSON.stringify(value, null, 2))}</pre>;
 }
 
 export function copy(text: string): void {
