@@ -1,7 +1,7 @@
 // What the server says about a path, read again whenever something may have changed.
 
 import { useEffect, useReducer, useRef } from "preact/hooks";
-import { get, Problem } from "./api";
+import { get, onSignIn, Problem } from "./api";
 import { onTick } from "./live";
 import type { Page } from "./types";
 
@@ -11,13 +11,29 @@ export interface Data<T> {
   reload: () => void;
 }
 
+/** Counting what waits is the dearest question of all, and every page asks it for its banner. */
+export const QUEUE_STATUS_MS = 1000;
+
 const known = new Map<string, unknown>();
 const MOST_KNOWN = 200;
+onSignIn(() => known.clear()); // what one person may see, the next one may not
 
 function remember(path: string, value: unknown): void {
   known.delete(path);
   known.set(path, value);
   if (known.size > MOST_KNOWN) known.delete(known.keys().next().value!);
+}
+
+const asked = new Map<string, Promise<unknown>>();
+
+/** Reads a path; those who ask for the same at the same time share one request, unless it must be new. */
+function fresh<T>(path: string, isNew: boolean): Promise<T> {
+  let answer = isNew ? undefined : asked.get(path);
+  if (!answer) {
+    const mine = get<T>(path).finally(() => asked.get(path) === mine && asked.delete(path));
+    asked.set(path, (answer = mine));
+  }
+  return answer as Promise<T>;
 }
 
 const asProblem = (error: unknown) => (error instanceof Problem ? error : new Problem(0, "", String(error)));
@@ -30,12 +46,12 @@ export function useData<T>(path: string | null, everyMs = 0): Data<T> {
   useEffect(() => {
     problem.current = undefined;
     if (path === null) return;
-    const stop = new AbortController();
+    let isHere = true;
     let busy = false;
     let again = false;
     let lastRead = 0;
     let later: ReturnType<typeof setTimeout> | undefined;
-    const read = async (): Promise<void> => {
+    const read = async (isNew: boolean): Promise<void> => {
       if (busy) {
         again = true;
         return;
@@ -43,33 +59,33 @@ export function useData<T>(path: string | null, everyMs = 0): Data<T> {
       busy = true;
       lastRead = Date.now();
       try {
-        remember(path, await get<T>(path, stop.signal));
+        remember(path, await fresh<T>(path, isNew));
         problem.current = undefined;
       } catch (error) {
-        if (!stop.signal.aborted) problem.current = asProblem(error);
+        problem.current = asProblem(error);
       }
       busy = false;
-      if (stop.signal.aborted) return;
+      if (!isHere) return;
       redraw(undefined);
       if (again) {
         again = false;
-        void read();
+        void read(true);
       }
     };
-    reload.current = () => void read();
-    void read();
-    const off = onTick(() => {
+    reload.current = () => void read(true);
+    void read(false);
+    const off = onTick((isOwn) => {
       const early = lastRead + everyMs - Date.now();
-      if (early <= 0) return void read();
+      if (isOwn || early <= 0) return void read(isOwn);
       later ??= setTimeout(() => {
         later = undefined;
-        void read();
+        void read(false);
       }, early);
     });
     return () => {
+      isHere = false;
       off();
       clearTimeout(later);
-      stop.abort();
     };
   }, [path]);
   return {

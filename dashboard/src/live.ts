@@ -9,13 +9,14 @@ export type Connection = "connecting" | "live" | "lost" | "off";
 
 let connection: Connection = "connecting";
 let changed = false;
-const ticks = new Set<() => void>();
+type Listener = (isOwn: boolean) => void;
+const ticks = new Set<Listener>();
 const watchers = new Set<() => void>();
 
 export const connected = () => connection;
 
-/** Calls a function when something may have changed, at most twice a second. */
-export function onTick(listener: () => void): () => void {
+/** Calls a function when something may have changed, at most twice a second; or at once when it was changed here. */
+export function onTick(listener: Listener): () => void {
   ticks.add(listener);
   return () => ticks.delete(listener);
 }
@@ -25,10 +26,12 @@ export function onConnection(listener: () => void): () => void {
   return () => watchers.delete(listener);
 }
 
-/** Something was changed here: look at once. */
-export function tick(): void {
+/** Something was changed here: look as soon as what is closed now is gone. */
+export const tick = () => void setTimeout(() => tell(true));
+
+function tell(isOwn: boolean): void {
   changed = false;
-  for (const listener of [...ticks]) listener();
+  for (const listener of [...ticks]) listener(isOwn);
 }
 
 function set(state: Connection): void {
@@ -69,9 +72,9 @@ async function follow(): Promise<void> {
 export function start(): void {
   void follow();
   setInterval(() => {
-    if (changed && !document.hidden) tick();
+    if (changed && !document.hidden) tell(false);
   }, TICK_MS);
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) tick();
+    if (!document.hidden) tell(false);
   });
 }

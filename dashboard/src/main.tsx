@@ -3,7 +3,7 @@
 import { render } from "preact";
 import { useEffect, useReducer, useRef, useState } from "preact/hooks";
 import { isSignedIn, onSignIn, Problem, signedOutBecause, signIn, signOut, useCode } from "./api";
-import { useData } from "./data";
+import { QUEUE_STATUS_MS, useData } from "./data";
 import { connected, onConnection, start, type Connection } from "./live";
 import { GraphPage } from "./pages/graph";
 import { JobPage } from "./pages/job";
@@ -85,8 +85,10 @@ function Door() {
   );
 }
 
+const ME_MS = 30_000;
+
 function SignedIn() {
-  const me = useData<Me>("/api/me");
+  const me = useData<Me>("/api/me", ME_MS);
   const [overlay, show] = useState<"palette" | "keys" | "submit" | null>(null);
   useKeys(show);
   if (me.value) {
@@ -216,7 +218,7 @@ function Search() {
 
 function Banner() {
   const state = useConnection();
-  const paused = useData<QueueStatus>("/api/queue/status").value?.paused ?? [];
+  const paused = useData<QueueStatus>("/api/queue/status", QUEUE_STATUS_MS).value?.paused ?? [];
   return (
     <>
       {state === "lost" && <p class="problem" role="alert">The server does not respond. What you see may be old; this page tries again by itself.</p>}

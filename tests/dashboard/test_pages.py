@@ -22,6 +22,7 @@ PAGES = {
     "/audit": "Audit log",
 }
 AXE = Path(__file__).parents[2] / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
+DIALOGS = {"/groups": "n", "/workers": "Control+k", "/limits": "?"}
 GO = "to => { history.pushState(null, '', to); dispatchEvent(new PopStateEvent('popstate')) }"
 SHAPES = {
     "light": {"color_scheme": "light", "viewport": {"width": 1280, "height": 860}},
@@ -71,6 +72,9 @@ def test_every_page_is_accessible(shape: str, full: Server, open_page: Open) -> 
     for path in paths:
         page.evaluate(GO, path)
         quiet(page)
+        if path in DIALOGS:
+            page.keyboard.press(DIALOGS[path])
+            expect(page.get_by_role("dialog")).to_be_visible()
         answer = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
         found += [
             f"{path}: {one['id']}: {node['html'][:200]}"
@@ -79,6 +83,7 @@ def test_every_page_is_accessible(shape: str, full: Server, open_page: Open) -> 
         ]
         wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
         assert not wide, f"{path} is wider than the screen"
+        page.keyboard.press("Escape")
     assert not found, "\n".join(found)
 
 

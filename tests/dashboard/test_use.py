@@ -1,6 +1,7 @@
 """What people do with the dashboard: sign in, find, understand, change."""
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -207,9 +208,159 @@ def test_the_page_goes_on_after_a_restart_of_the_server(
 
 
 @pytest.mark.parametrize("path", ["/", "/jobs"])
-def test_what_happens_shows_without_a_reload(path: str, server: Server, open_page: Open) -> None:
+def test_what_happens_shows_without_a_reload(
+    path: str, server: Server, shared: Stage, open_page: Open
+) -> None:
     page = open_page(server, path)
     expect(page.get_by_text("live", exact=True)).to_be_visible()
     job = server.submit("hold", name=f"shown{len(path)}")
     expect(page.get_by_role("link", name=str(job["number"]), exact=True).first).to_be_visible()
-    server.post(f"/api/jobs/{job['number']}/cancel")
+    shared.let_go(f"shown{len(path)}")
+
+
+def test_a_form_has_the_fields_of_the_handler(server: Server, open_page: Open) -> None:
+    page = open_page(server)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    page.keyboard.press("n")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("combobox").select_option("say")
+    dialog.get_by_role("button", name="Submit").click()
+    expect(page.get_by_text("Give lines a value.")).to_be_visible()
+    dialog.get_by_label("lines").fill("2")
+    dialog.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("succeeded")
+    expect(page.get_by_role("log")).to_contain_text("line 1")
+
+
+def test_a_palette_finds_pages_with_arrow_keys_and_pauses_everything(
+    stage: Stage, open_page: Open
+) -> None:
+    server = stage.serve()
+    page = open_page(server, "/workers")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Workers")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("pause")
+    page.keyboard.press("Enter")
+    banner = page.get_by_role("status").filter(has_text="Paused")
+    expect(banner).to_contain_text("everything")
+    page.keyboard.press("Control+k")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
+    banner.get_by_role("button", name="Resume").click()
+    expect(banner).to_have_count(0)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+
+
+def test_a_schedule_is_made_fired_paused_and_removed(server: Server, open_page: Open) -> None:
+    server.post("/api/job-templates", name="made here", job_type="note", params={"name": "s"})
+    page = open_page(server, "/schedules")
+    page.get_by_role("button", name="New schedule…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("weekly")
+    dialog.get_by_role("combobox", name="template").select_option(label="made here")
+    dialog.get_by_label("Minute, hour").fill("0 4 * * 1")
+    dialog.get_by_role("button", name="Save").click()
+    card = page.locator("li.card").filter(has_text="weekly")
+    card.get_by_role("button", name="Fire now").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Job")
+    page.go_back()
+    expect(card.get_by_role("link", name=re.compile("job .* succeeded"))).to_be_visible()
+    card.get_by_role("button", name="Pause").click()
+    expect(card).to_contain_text("paused")
+    card.get_by_role("button", name="Edit…").click()
+    dialog.get_by_role("button", name="Remove").click()
+    expect(card).to_have_count(0)
+
+
+def test_an_error_stays_until_it_is_dismissed(
+    server: Server, open_page: Open, errors: list[str]
+) -> None:
+    job = server.submit("note", name="asks", approval=True)
+    page = open_page(server, f"/jobs/{job['number']}")
+    page.get_by_role("button", name="Change…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Params").fill('{"name": 7}')
+    dialog.get_by_role("button", name="Save").click()
+    said = page.locator(".messages p.bad")
+    expect(said).to_contain_text("note")
+    page.get_by_role("dialog").get_by_role("button", name="Leave it").click()
+    page.get_by_role("button", name="Events").click()
+    expect(said).to_be_visible()
+    said.get_by_label("Dismiss").click()
+    expect(said).to_have_count(0)
+    errors.clear()  # the browser itself logs the 422
+
+
+def test_a_job_that_is_removed_while_it_is_open_is_said_to_be_gone(
+    server: Server, open_page: Open, errors: list[str]
+) -> None:
+    job = server.wait(server.submit("note", name="old"), "SUCCEEDED")
+    page = open_page(server, f"/jobs/{job['number']}")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("succeeded")
+    path = re.compile(rf"/api/jobs/{job['number']}(/|$)")
+    gone = '{"code": "not_found", "detail": "there is no such job"}'
+    page.route(path, lambda route: route.fulfill(status=404, body=gone))
+    server.submit("note", name="something happens")
+    expect(page.get_by_text("It may have been removed by gc")).to_be_visible()
+    errors.clear()  # the browser itself logs the 404s
+
+
+def test_the_clock_of_the_server_counts(server: Server, open_page: Open) -> None:
+    page = open_page(server, token=None)
+    page.clock.install(time=time.time() + 3600)
+    job = server.wait(server.submit("note", name="now"), "SUCCEEDED")
+    page.evaluate(f"localStorage.setItem('headway-token', '{server.token}')")
+    page.goto(f"{server.url}/jobs?since_s=3600")
+    expect(row(page, job["number"])).to_contain_text(re.compile(r"\d+ s ago"))
+
+
+def test_a_page_in_a_second_tab_signs_out_with_the_first(server: Server, open_page: Open) -> None:
+    first = open_page(server, "/jobs", token=None)
+    first.get_by_label("Token").fill(server.token)
+    first.get_by_role("button", name="Sign in").click()
+    expect(first.get_by_role("heading", level=1)).to_have_text("Jobs")
+    second = first.context.new_page()
+    second.goto(server.url + "/graph")
+    expect(second.get_by_role("heading", level=1)).to_have_text("Graph")
+    first.get_by_role("button", name="Sign out").click()
+    expect(second.get_by_label("Token")).to_be_visible()
+
+
+def test_what_turns_or_hides_text_is_written_out(server: Server, open_page: Open) -> None:
+    job = server.wait(server.submit("note", name="a\u202eb\x07"), "SUCCEEDED")
+    page = open_page(server, "/jobs")
+    expect(row(page, job["number"])).to_contain_text(r"name=a\u202eb\u0007")
+
+
+def test_the_page_asks_a_few_times_a_second_however_much_happens(
+    server: Server, open_page: Open
+) -> None:
+    page = open_page(server)
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    began = time.monotonic()
+    while time.monotonic() - began < 3:
+        jobs = [{"job_type": "note", "params": {"name": "rush"}} for _ in range(50)]
+        server.post("/api/jobs/batch", jobs=jobs)
+    page.wait_for_timeout(500)
+    assert len(asked) / (time.monotonic() - began) < 10
+
+
+def test_a_long_list_grows_as_it_is_scrolled(stage: Stage, open_page: Open) -> None:
+    server = stage.serve(slots=1)
+    running = server.submit("hold", name="held")
+    server.wait(running, "RUNNING")
+    jobs = [{"job_type": "note", "params": {"name": str(n)}} for n in range(250)]
+    server.post("/api/jobs/batch", jobs=jobs)
+    page = open_page(server, "/jobs")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(100)
+    for count in (200, 251):
+        page.mouse.wheel(0, 100_000)
+        expect(rows).to_have_count(count)
+    page.get_by_role("button", name="Running first").click()
+    expect(rows.first).to_contain_text("held")
+    stage.let_go("held")

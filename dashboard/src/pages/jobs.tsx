@@ -2,11 +2,11 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { change, Problem, query } from "../api";
-import { useData, useList } from "../data";
+import { QUEUE_STATUS_MS, useData, useList } from "../data";
 import { tick } from "../live";
 import { Ago, Bar, Button, Dialog, Empty, Failure, may, More, say, Status, Work } from "../parts/ui";
 import { go, setQuery, useWhere } from "../router";
-import type { Job, QueueStatus } from "../types";
+import type { Job, Page, QueueStatus } from "../types";
 import { count, FAILED, firstLine, hasEnded, isGood, serverNow, span, took, visible } from "../words";
 import { JobIds, JobLink } from "../parts/ids";
 
@@ -37,9 +37,11 @@ export function Jobs() {
       ? "/api/queue?limit=100"
       : query("/api/jobs", { limit: 100, status: where.get("status"), since: from, ...filters });
   const list = useList<Job>(path, (job) => job.number);
+  const running = useData<Page<Job>>(order === "running" ? "/api/jobs?status=running&limit=100" : null).value?.items ?? [];
   const [chosen, choose] = useState<ReadonlySet<number>>(new Set());
   useEffect(() => choose(new Set()), [path]);
-  const jobs = list.value ?? [];
+  const ahead = new Set(running.map((job) => job.number));
+  const jobs = [...running, ...(list.value ?? []).filter((job) => !ahead.has(job.number))];
   const picked = jobs.filter((job) => chosen.has(job.number));
   return (
     <>
@@ -58,7 +60,7 @@ export function Jobs() {
 function Filters({ order }: { order: string }) {
   const { query: where } = useWhere();
   const status = where.get("status") ?? "";
-  const waiting = useData<QueueStatus>("/api/queue/status").value?.waiting ?? [];
+  const waiting = useData<QueueStatus>("/api/queue/status", QUEUE_STATUS_MS).value?.waiting ?? [];
   const queues = [...new Set(waiting.map((one) => one.queue))].sort();
   return (
     <div class="filters">
@@ -67,12 +69,15 @@ function Filters({ order }: { order: string }) {
           <button
             type="button"
             key={name}
-            aria-pressed={order !== "queue" && status === value}
+            aria-pressed={order === "newest" && status === value}
             onClick={() => setQuery({ status: value, order: null })}
           >
             {name}
           </button>
         ))}
+        <button type="button" aria-pressed={order === "running"} onClick={() => setQuery({ order: "running", status: null })}>
+          Running first
+        </button>
         <button type="button" aria-pressed={order === "queue"} onClick={() => setQuery({ order: "queue", status: null })}>
           Queue order
         </button>

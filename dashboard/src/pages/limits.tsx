@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { change } from "../api";
-import { useData } from "../data";
+import { QUEUE_STATUS_MS, useData } from "../data";
 import { tick } from "../live";
 import { JobLink } from "../parts/ids";
 import { pause, pauseName, resume } from "../parts/pauses";
@@ -15,7 +15,7 @@ const NEW: Limit = { name: "", size: 1, rate: null, used: 0, started: null };
 export function Limits() {
   const limits = useData<Page<Limit>>("/api/limits");
   const locks = useData<Page<Lock>>("/api/locks");
-  const queue = useData<QueueStatus>("/api/queue/status");
+  const queue = useData<QueueStatus>("/api/queue/status", QUEUE_STATUS_MS);
   const [edited, edit] = useState<Limit | null>(null);
   return (
     <>

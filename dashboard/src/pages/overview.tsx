@@ -2,7 +2,7 @@
 
 import { useEffect } from "preact/hooks";
 import { query } from "../api";
-import { useData, useList } from "../data";
+import { QUEUE_STATUS_MS, useData, useList } from "../data";
 import { byKind, rootCauses, total, type Cause } from "../parts/causes";
 import { Chart } from "../parts/chart";
 import { noteJobs, noteTotals, recent } from "../parts/history";
@@ -31,8 +31,8 @@ const MOST_NAMED = 3;
 
 export function Overview() {
   const whole = useData<SchedulerStatus>("/api/scheduler/status");
-  const queue = useData<QueueStatus>("/api/queue/status").value;
-  const workers = (useData<Page<Worker>>("/api/workers").value?.items ?? []).filter((worker) => !worker.gone);
+  const queue = useData<QueueStatus>("/api/queue/status", QUEUE_STATUS_MS).value;
+  const workers = (useData<Page<Worker>>("/api/workers", QUEUE_MS).value?.items ?? []).filter((worker) => !worker.gone);
   const schedules = useData<Page<Schedule>>("/api/schedules?limit=200", SLOWLY_MS).value?.items ?? [];
   const status = whole.value;
   if (!status) return <><h1>Overview</h1><Failure problem={whole.problem} />{!whole.problem && <Empty>Loading…</Empty>}</>;

@@ -50,8 +50,9 @@ export function Meter({ value, most, label }: { value: number; most: number; lab
   return <span class="meter" role="img" aria-label={label}><i style={{ width: `${share * 100}%` }} /></span>;
 }
 
+/** What went wrong; that the server is lost, the banner says already. */
 export function Failure({ problem }: { problem?: Problem }) {
-  return problem ? <p class="problem" role="alert">{problem.message}</p> : null;
+  return problem && problem.code !== "unreachable" ? <p class="problem" role="alert">{problem.message}</p> : null;
 }
 
 export function Empty({ children }: { children: ComponentChildren }) {
