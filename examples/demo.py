@@ -76,3 +76,23 @@ def charge(order: int, amount: float, currency: Literal["EUR", "USD"] = "EUR") -
 def receipt(order: int) -> str:
     """Write the receipt of an order."""
     return f"receipt-{order}.pdf"
+
+
+@app.job(queue="payments", tags=["shop"])
+def refund(ctx: headway.JobContext, order: int, amount: float) -> str:
+    """Refund an order: a program that waits for a person's signal between its steps."""
+    receipt_file = ctx.step(find_receipt, order)
+    said = ctx.wait_for("checked", timeout="7d")
+    reference = ctx.step(pay_back, order, amount)
+    by = "nobody" if said is None else said.get("by", "somebody")
+    return f"{receipt_file}: {reference}, checked by {by}"
+
+
+def find_receipt(order: int) -> str:
+    """A step: its result is kept before the program goes on."""
+    return f"receipt-{order}.pdf"
+
+
+def pay_back(order: int, amount: float) -> str:
+    """A step that must not happen twice."""
+    return f"paid back {amount:.2f} for order {order}"

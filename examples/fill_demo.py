@@ -7,7 +7,7 @@ show how far they are, a printer for one at a time, schedules, a group, jobs tha
 from pathlib import Path
 
 import msgspec
-from examples.demo import add, app, charge, flaky, receipt, render, story
+from examples.demo import add, app, charge, flaky, receipt, refund, render, story
 
 import headway
 from headway import protocol
@@ -54,11 +54,12 @@ def release() -> None:
 
 
 def orders(numbers: range) -> None:
-    """Orders, each with a receipt that comes after its payment."""
+    """Orders, each with a receipt that comes after its payment, and one to refund."""
     with app.pipeline() as flow:
         for number in numbers:
             paid = flow.add(charge, order=number, amount=9.5 + number)
             flow.add(receipt.options(after=[paid]), order=number)
+    refund.submit(order=7, amount=16.5)
 
 
 def films() -> None:

@@ -97,6 +97,19 @@ export interface Run {
   result: unknown;
 }
 
+export interface Step {
+  kind: string;
+  name: string;
+  index: number;
+  attempt: number;
+  run_id: string | null;
+  started_at: string;
+  finished_at: string | null;
+  duration_ms: number | null;
+  result: unknown;
+  timed_out: boolean;
+}
+
 export interface Blocker {
   kind: string;
   id: string;

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from headway.domain import answers, events, jobs, runs, workers
+from headway.domain import answers, events, jobs, runs, steps, workers
 from headway.domain.gates import Blocker
 from headway.domain.manage import audit, cron, groups, schedules, templates, tokens, webhooks
 from headway.protocol.operation import Page
@@ -21,6 +21,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "JobLock": jobs.Lock,
     "Job": jobs.Job,
     "Run": runs.Run,
+    "Step": steps.Step,
     "Blocker": Blocker,
     "GateRow": answers.GateRow,
     "Why": answers.Why,

@@ -8,6 +8,23 @@ from playwright.sync_api import Locator, Page, expect
 from tests.dashboard.conftest import Open
 from tests.servers import Server, Stage, wait_for
 
+PROGRAM = """
+import headway
+
+app = headway.App()
+
+
+def pack(name):
+    return name
+
+
+@app.job
+def order(ctx: headway.JobContext, name: str) -> str:
+    packed = ctx.step(pack, name)
+    said = ctx.wait_for("paid")
+    return f"{packed} {said['by']}"
+"""
+
 
 def row(page: Page, number: int) -> Locator:
     """The row of a job in the list."""
@@ -364,3 +381,22 @@ def test_a_long_list_grows_as_it_is_scrolled(stage: Stage, open_page: Open) -> N
     page.get_by_role("button", name="Running first").click()
     expect(rows.first).to_contain_text("held")
     stage.let_go("held")
+
+
+def test_a_program_gets_its_signal_and_shows_its_steps(stage: Stage, open_page: Open) -> None:
+    (stage.folder / "programs.py").write_text(PROGRAM)
+    server = stage.serve(app="programs:app")
+    job = server.submit("order", name="book")
+    server.wait(job, "SUSPENDED")
+    page = open_page(server)
+    cause = page.locator(".causes li").filter(has_text="The signal paid")
+    cause.get_by_role("link", name=str(job["number"])).click()
+    steps = page.locator("section.card").filter(has_text="Steps")
+    expect(steps).to_contain_text("pack")
+    steps.get_by_role("button", name="Send the signal paid…").click()
+    page.get_by_label("What it says").fill('{"by": "ann"}')
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("succeeded")
+    steps.get_by_text("paid").click()
+    expect(steps).to_contain_text('"by": "ann"')
+    expect(page.locator(".stretches")).to_contain_text("waited in the middle")

@@ -8,6 +8,7 @@ import { Course } from "../parts/course";
 import { JobLink, learn } from "../parts/ids";
 import { Output } from "../parts/log";
 import { Picture } from "../parts/picture";
+import { Steps } from "../parts/steps";
 import { Ago, Bar, Card, copy, Empty, Failure, Json, More, Status, Until, useSecond, Work } from "../parts/ui";
 import { WhyPart } from "../parts/why";
 import { setQuery, useWhere } from "../router";
@@ -72,6 +73,7 @@ function Overview({ job, run, path }: { job: Job; run?: Run; path: string }) {
           {job.progress && !job.finished_at && <Progress job={job} />}
           <WhyPart job={job} path={path} />
         </Card>
+        <Steps job={job} path={path} />
         {run?.error && <Card title="Error"><pre class="error">{visible(run.error.trim())}</pre></Card>}
         {run?.result !== null && run?.result !== undefined && <Card title="Result" more={<CopyJson value={run.result} />}><Json value={run.result} /></Card>}
         {run && (
@@ -132,6 +134,7 @@ function Terms({ job }: { job: Job }) {
       {job.exit_code !== null && <><dt>Exit code</dt><dd>{job.exit_code}</dd></>}
       {rows.filter(([, value]) => value !== null && value !== "").map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name}:`}><bdi>{value}</bdi></dd>])}
       {job.after.length > 0 && <><dt>After</dt><dd>{job.after.map((one) => <span key={one.job}><JobLink id={one.job} number={one.number} /> ({one.policy}) </span>)}</dd></>}
+      {job.parent_id && <><dt>Child of</dt><dd>job <JobLink id={job.parent_id} /></dd></>}
       {job.group_id && <><dt>Group</dt><dd><a href={`/groups/${job.group_id}`}>{job.group_id.slice(-12)}</a></dd></>}
       {job.schedule_id && <><dt>Schedule</dt><dd><a href={`/schedules#${job.schedule_id}`}>{job.schedule_id.slice(-12)}</a></dd></>}
     </dl>

@@ -13,7 +13,7 @@ import { JobIds, JobLink } from "../parts/ids";
 const PRESETS: [name: string, status: string][] = [
   ["All", ""],
   ["Running", "running"],
-  ["Waiting", "queued,waiting_on_deps,waiting_on_approval,waiting_on_locks,claimed,preparing,lease_pending"],
+  ["Waiting", "queued,waiting_on_deps,waiting_on_approval,waiting_on_locks,suspended,claimed,preparing,lease_pending"],
   ["Failed", FAILED],
   ["Succeeded", "succeeded,skipped"],
   ["Cancelled", "cancelled"],

@@ -127,9 +127,10 @@ function Nothing({ queue, workers }: { queue?: QueueStatus; workers: Worker[] })
 
 function Waiting({ queue }: { queue?: QueueStatus }) {
   const page = useData<Page<Job>>(`/api/queue?limit=${SAMPLE}`, QUEUE_MS).value;
-  if (!queue || !page) return <Empty>Loading…</Empty>;
-  if (!queue.length) return <Empty>Nothing waits.</Empty>;
-  const causes = rootCauses(page.items);
+  const suspended = useData<Page<Job>>(`/api/jobs?status=suspended&limit=${SAMPLE}`, QUEUE_MS).value;
+  if (!queue || !page || !suspended) return <Empty>Loading…</Empty>;
+  const causes = rootCauses([...page.items, ...suspended.items]);
+  if (!causes.length) return <Empty>Nothing waits.</Empty>;
   const most = Math.max(1, ...causes.map(total));
   return (
     <>

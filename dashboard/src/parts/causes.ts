@@ -60,6 +60,7 @@ function described(job: Job): { key: string; title: string } {
     const keys = job.locks.map((lock) => lock.key).join(", ");
     return { key: `${kind} ${keys}`, title: `The lock ${keys}` };
   }
+  if (kind === "signal") return { key: `${kind} ${detail}`, title: `The signal ${detail.replace("awaiting signal ", "")}` };
   return { key: `${kind} ${detail}`, title: detail.charAt(0).toUpperCase() + detail.slice(1) };
 }
 

@@ -63,7 +63,10 @@ function stretchesOf(job: Job, events: EventLine[]): Stretch[] {
     else if (kind === "finished") {
       if (previous?.tone === "busy") Object.assign(previous, { label: `${previous.label}, ${lower(status)}`, tone: tone(status) });
     } else if (kind === "submitted" || kind === "waiting") found.push({ from: at, to: at, label: waited(job, status, at), tone: "wait" });
-    else if (kind === "queued" || kind === "rewound") found.push({ from: at, to: at, label: "waited for its turn", tone: "calm" });
+    else if (kind === "suspended") {
+      if (previous?.tone === "busy") Object.assign(previous, { tone: "good" });
+      found.push({ from: at, to: at, label: "waited in the middle", tone: "wait" });
+    } else if (kind === "queued" || kind === "rewound" || kind === "resumed") found.push({ from: at, to: at, label: "waited for its turn", tone: "calm" });
   }
   const last = found.at(-1);
   if (last && !hasEnded(job.status)) {
