@@ -10,6 +10,8 @@ const words = (statuses: Iterable<string>) => [...statuses].join().toLowerCase()
 export const FAILED = words(BAD);
 export const ENDED = words([...GOOD, ...BAD, "CANCELLED"]);
 
+const GROUP_TONES: Record<string, Tone> = { COMPLETED: "good", PARTIAL: "bad" };
+
 export const isGood = (status: string) => GOOD.has(status.toUpperCase());
 export const isBad = (status: string) => BAD.has(status.toUpperCase());
 export const hasEnded = (status: string) => isGood(status) || isBad(status) || status.toUpperCase() === "CANCELLED";
@@ -18,6 +20,7 @@ export type Tone = "good" | "bad" | "busy" | "wait" | "calm";
 
 export function tone(status: string): Tone {
   const word = status.toUpperCase();
+  if (GROUP_TONES[word]) return GROUP_TONES[word];
   if (isGood(word)) return "good";
   if (isBad(word)) return "bad";
   if (word === "RUNNING") return "busy";

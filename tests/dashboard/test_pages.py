@@ -87,6 +87,12 @@ def test_every_page_is_accessible(shape: str, full: Server, open_page: Open) -> 
     assert not found, "\n".join(found)
 
 
+def test_the_first_load_is_small(full: Server) -> None:
+    parts = [full.http.get(path) for path in ("/", "/dashboard/page.js", "/dashboard/style.css")]
+    assert parts[1].headers["content-encoding"] == "gzip"
+    assert sum(part.num_bytes_downloaded for part in parts) < 200_000
+
+
 def test_the_overview_says_what_runs_what_waits_and_why(full: Server, open_page: Open) -> None:
     page = open_page(full)
     card = page.locator("section.card")

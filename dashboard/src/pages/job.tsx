@@ -130,7 +130,7 @@ function Terms({ job }: { job: Job }) {
     <dl>
       <dt>Submitted</dt><dd><Ago at={job.created_at} /> <span class="soft">{clock(job.created_at)}</span></dd>
       {job.scheduled_for && !job.started_at && <><dt>Not before</dt><dd><Until at={job.scheduled_for} /> <span class="soft">{clock(job.scheduled_for)}</span></dd></>}
-      {job.started_at && <><dt>{job.finished_at ? "Took" : "Running for"}</dt><dd>{took(job)}</dd></>}
+      {job.started_at && (job.finished_at || job.status === "RUNNING") && <><dt>{job.finished_at ? "Took" : "Running for"}</dt><dd>{took(job)}</dd></>}
       {job.exit_code !== null && <><dt>Exit code</dt><dd>{job.exit_code}</dd></>}
       {rows.filter(([, value]) => value !== null && value !== "").map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name}:`}><bdi>{value}</bdi></dd>])}
       {job.after.length > 0 && <><dt>After</dt><dd>{job.after.map((one) => <span key={one.job}><JobLink id={one.job} number={one.number} /> ({one.policy}) </span>)}</dd></>}

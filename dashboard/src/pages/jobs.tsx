@@ -194,7 +194,7 @@ export function Table({ jobs, chosen, choose, inQueue }: TableProps) {
                 <Tags job={job} />
                 <Note job={job} />
               </td>
-              <td class="wide"><bdi class="short" title={job.queue}>{visible(job.queue)}</bdi></td>
+              <td class="wide"><bdi class="narrow" title={job.queue}>{visible(job.queue)}</bdi></td>
               <td class="wide number">{inQueue ? job.queue_position : took(job)}</td>
               <td class="number"><Ago at={job.created_at} /></td>
             </tr>

@@ -47,7 +47,7 @@ function Row({ worker }: { worker: Worker }) {
         {worker.holds.length > MOST_HELD && ` and ${worker.holds.length - MOST_HELD} more`}
         {!worker.holds.length && <span class="soft">nothing</span>}
       </td>
-      <td class="wide"><bdi>{worker.job_types?.slice(0, MOST_TYPES).join(", ") ?? "every type"}{(worker.job_types?.length ?? 0) > MOST_TYPES && " …"}</bdi><div class="note">{worker.queues ? `queues ${worker.queues.join(", ")}` : "every queue"}{worker.capabilities.length ? `, ${worker.capabilities.join(", ")}` : ""}</div></td>
+      <td class="wide wrap"><bdi>{worker.job_types?.slice(0, MOST_TYPES).join(", ") ?? "every type"}{(worker.job_types?.length ?? 0) > MOST_TYPES && " …"}</bdi><div class="note">{worker.queues ? `queues ${worker.queues.join(", ")}` : "every queue"}{worker.capabilities.length ? `, ${worker.capabilities.join(", ")}` : ""}</div></td>
       <td class="wide number"><Ago at={worker.last_seen} /></td>
       <td class="end">{!worker.gone && <Button needs="admin" onClick={drain}>{worker.draining_since ? "Take jobs again" : "Drain"}</Button>}</td>
     </tr>
