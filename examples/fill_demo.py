@@ -4,13 +4,14 @@ A release that waits for a person, orders of which some cannot be charged, films
 show how far they are, a printer for one at a time, schedules, a group, jobs that cannot start yet.
 """
 
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 from examples.demo import add, app, charge, flaky, receipt, refund, render, story
 
-import headway
 from headway import protocol
+from headway.domain.errors import NameTaken
 from headway.domain.requests.group_requests import GroupRequest
 from headway.domain.requests.schedule_requests import ScheduleRequest
 from headway.domain.requests.template_requests import TemplateRequest
@@ -32,19 +33,18 @@ def main() -> None:
 
 def schedules() -> None:
     """Two templates, and the schedules that make jobs of them."""
-    try:
-        for name, length in (("chapter", 4), ("report", 12)):
-            params = {"genre": name, "length": length}
-            body = TemplateRequest(name=name, job_type="story", params=params)
+    for name, length in (("chapter", 4), ("report", 12)):
+        params = {"genre": name, "length": length}
+        body = TemplateRequest(name=name, job_type="story", params=params)
+        with suppress(NameTaken):
             app.send(protocol.templates.create_template, body=body)
-    except headway.HeadwayError:
-        return  # they are there
     for request in (
         ScheduleRequest(template="chapter", name="every 20 seconds", every="20s"),
         ScheduleRequest(template="report", name="nightly", cron="0 3 * * *", timezone="Asia/Tokyo"),
         ScheduleRequest(template="report", name="weekday mornings", cron="30 8 * * 1-5"),
     ):
-        app.send(protocol.schedules.create_schedule, body=request)
+        with suppress(NameTaken):
+            app.send(protocol.schedules.create_schedule, body=request)
 
 
 def release() -> None:
