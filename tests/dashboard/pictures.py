@@ -76,10 +76,9 @@ def show(page: Page, server: Server, name: str, path: str) -> None:
 
 
 def structure(page: Page) -> list[str]:
-    """What the page is made of, each label once, without the numbers in it."""
-    return sorted(
-        {re.sub(r"\d+", "#", label) for label in page.evaluate(LABELS, ", ".join(MADE_OF))}
-    )
+    """What the page is made of, each label once, without numbers and the names of workers."""
+    labels = page.evaluate(LABELS, ", ".join(MADE_OF))
+    return sorted({re.sub(r"\bserver-\S+|\d+", "#", label) for label in labels})
 
 
 @contextmanager

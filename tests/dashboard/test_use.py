@@ -195,9 +195,15 @@ def test_a_reader_sees_no_button_that_would_be_refused(server: Server, open_page
     job = server.submit("note", name="asks", approval=True)
     page = open_page(server, f"/jobs/{job['number']}", token=made["token"])
     expect(page.get_by_role("heading", level=1)).to_contain_text("waiting on approval")
-    for name in ("Approve…", "Cancel…", "Submit…"):
+    for name in ("Approve…", "Change…", "Cancel…", "Submit…"):
         expect(page.get_by_role("button", name=name)).to_have_count(0)
     expect(page.get_by_role("link", name="Tokens")).to_have_count(0)
+    page.get_by_role("link", name="Schedules").click()
+    expect(page.get_by_role("heading", name="Templates")).to_be_visible()
+    for name in ("New schedule…", "New template…"):
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+    page.keyboard.press("n")
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_a_job_that_is_not_there_is_said_to_be_gone(
@@ -271,10 +277,14 @@ def test_a_palette_finds_pages_with_arrow_keys_and_pauses_everything(
 
 
 def test_a_schedule_is_made_fired_paused_and_removed(server: Server, open_page: Open) -> None:
-    server.post("/api/job-templates", name="made here", job_type="note", params={"name": "s"})
     page = open_page(server, "/schedules")
-    page.get_by_role("button", name="New schedule…").click()
+    page.get_by_role("button", name="New template…").click()
     dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Its name").fill("made here")
+    dialog.get_by_role("combobox", name="Type").select_option("note")
+    dialog.get_by_label("name string").fill("s")
+    dialog.get_by_role("button", name="Make").click()
+    page.get_by_role("button", name="New schedule…").click()
     dialog.get_by_label("Name").fill("weekly")
     dialog.get_by_role("combobox", name="template").select_option(label="made here")
     dialog.get_by_label("Minute, hour").fill("0 4 * * 1")

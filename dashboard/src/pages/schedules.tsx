@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { change, query } from "../api";
 import { useData } from "../data";
 import { tick } from "../live";
+import { Templates } from "../parts/templates";
 import { Ago, Button, Dialog, Empty, Failure, say, Until } from "../parts/ui";
 import { go } from "../router";
 import type { Fire, Job, Page, Schedule, Template } from "../types";
@@ -31,6 +32,7 @@ export function Schedules() {
       <ul class="rows">
         {sorted.map((one) => <Row key={one.schedule_id} schedule={one} template={templates.find((found) => found.template_id === one.template_id)} edit={edit} />)}
       </ul>
+      {value && <Templates templates={templates} />}
       {edited && <Edit schedule={edited === "new" ? null : edited} templates={templates} close={() => edit(null)} />}
     </>
   );
@@ -116,7 +118,7 @@ function Edit({ schedule, templates, close }: { schedule: Schedule | null; templ
           {templates.filter((one) => one.status === "ACTIVE" || one.template_id === template).map((one) => <option key={one.template_id} value={one.template_id}>{one.name}</option>)}
         </select>
       </label>
-      {!templates.length && <p class="soft">There is no template yet: <code>headway templates create nightly story genre=sea</code></p>}
+      {!templates.length && <p class="soft">There is no template yet: make one first, below the schedules.</p>}
       <div class="fields">
         <label>When<select value={kind} onChange={(event) => setKind(event.currentTarget.value as Kind)}><option value="cron">by a cron expression</option><option value="every">at an interval</option><option value="at">once</option></select></label>
         <label>{{ cron: "Minute, hour, day, month, weekday", every: "Every, such as 15m", at: "At, such as 2030-01-31T03:00:00Z" }[kind]}<input value={value} onInput={(event) => setValue(event.currentTarget.value)} /></label>
