@@ -95,6 +95,7 @@ export interface Run {
   exit_code: number | null;
   error: string | null;
   result: unknown;
+  omitted?: Record<string, number>;
 }
 
 export interface Step {

@@ -410,3 +410,10 @@ def test_a_program_gets_its_signal_and_shows_its_steps(stage: Stage, open_page: 
     steps.get_by_text("paid").click()
     expect(steps).to_contain_text('"by": "ann"')
     expect(page.locator(".stretches")).to_contain_text("waited in the middle")
+
+
+def test_a_large_result_is_shown_whole(server: Server, open_page: Open) -> None:
+    job = server.wait(server.submit("swell", params={"size": 200_000}), "SUCCEEDED")
+    page = open_page(server, f"/jobs/{job['number']}")
+    card = page.locator("section.card").filter(has=page.get_by_role("heading", name="Result"))
+    expect(card.locator("pre")).to_contain_text("x" * 100_000)

@@ -23,12 +23,15 @@ export function JobPage({ id }: { id: string }) {
   const path = `/api/jobs/${encodeURIComponent(id)}`;
   const { value: job, problem } = useData<Job>(path);
   const runs = useData<Page<Run>>(problem?.status === 404 ? null : `${path}/runs`).value?.items ?? [];
+  const listed = runs.find((one) => one.run_id === job?.run_id) ?? runs[0];
+  // Lists leave large results and params out.
+  const whole = useData<Run>(listed?.omitted ? `/api/job-runs/${listed.run_id}` : null).value;
   const wanted = useWhere().query.get("tab");
   const tab: Tab = TABS.find((one) => one.toLowerCase() === wanted) ?? "Overview";
   if (problem?.status === 404) return <Gone id={id} />;
   if (!job) return problem ? <Failure problem={problem} /> : <Empty>Loading…</Empty>;
   learn(job.job_id, job.number);
-  const run = runs.find((one) => one.run_id === job.run_id) ?? runs[0];
+  const run = whole ?? listed;
   return (
     <>
       <header class="head">
@@ -65,6 +68,7 @@ function Gone({ id }: { id: string }) {
 }
 
 function Overview({ job, run, path }: { job: Job; run?: Run; path: string }) {
+  const params = run?.params_snapshot ?? job.params; // as the run got them: results of other jobs are filled in
   const beside = useData<Graph>(`/api/graph?job=${job.number}`, SLOWLY_MS).value;
   return (
     <div class="halves">
@@ -86,7 +90,7 @@ function Overview({ job, run, path }: { job: Job; run?: Run; path: string }) {
       <div class="stack">
         <Card title="How its time was spent"><Course job={job} path={path} /></Card>
         {beside && beside.edges.length > 0 && <Card title="What it waits for, and what waits for it" more={<a href={`/jobs/${job.number}?tab=graph`}>Larger</a>}><Picture graph={beside} chosen={job.job_id} isSmall /></Card>}
-        <Card title="Params" more={<CopyJson value={job.params} />}>{Object.keys(job.params).length ? <Json value={job.params} /> : <Empty>None.</Empty>}</Card>
+        <Card title="Params" more={<CopyJson value={params} />}>{Object.keys(params).length ? <Json value={params} /> : <Empty>None.</Empty>}</Card>
         <Card title="Terms"><Terms job={job} /></Card>
       </div>
     </div>
