@@ -260,14 +260,18 @@ def test_a_palette_finds_pages_with_arrow_keys_and_pauses_everything(
 ) -> None:
     server = stage.serve()
     page = open_page(server, "/workers")
+    box = page.get_by_label("Command or job")
     expect(page.get_by_role("heading", level=1)).to_have_text("Workers")
     page.keyboard.press("Control+k")
+    expect(box).to_be_focused()
     page.keyboard.type("pause")
     page.keyboard.press("Enter")
     banner = page.get_by_role("status").filter(has_text="Paused")
     expect(banner).to_contain_text("everything")
     page.keyboard.press("Control+k")
+    expect(box).to_be_focused()
     page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("option", selected=True)).to_have_text("Go to jobs")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
     banner.get_by_role("button", name="Resume").click()
@@ -362,8 +366,9 @@ def test_what_turns_or_hides_text_is_written_out(server: Server, open_page: Open
 
 
 def test_the_page_asks_a_few_times_a_second_however_much_happens(
-    server: Server, open_page: Open
+    stage: Stage, open_page: Open
 ) -> None:
+    server = stage.serve()
     page = open_page(server)
     expect(page.get_by_text("live", exact=True)).to_be_visible()
     asked: list[str] = []
