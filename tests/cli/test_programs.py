@@ -85,3 +85,20 @@ def test_why_says_how_a_program_goes_on(shop: Cli) -> None:
     assert "signal approved" in told
     assert "headway jobs signal 1 approved" in told
     assert "headway jobs approve" not in told
+
+
+def test_a_retry_from_a_step_keeps_what_came_before_it(shop: Cli) -> None:
+    shop.call("submit", "order", "number=7")
+    with shop.serving():
+        shop.text("jobs", "signal", "1", "approved", "by=ann")
+        shop.call("jobs", "wait", "1")
+        before = shop.json("jobs", "steps", "1")["items"]
+        assert "no pay 0 in the journal" in shop.error(
+            "jobs", "retry", "1", "--force", "--from", "pay", code=2
+        )
+        shop.call("jobs", "retry", "1", "--force", "--from", "charge#2")
+        eventually(lambda: "awaiting signal" in shop.text("why", "1"))
+        after = shop.json("jobs", "steps", "1")["items"]
+    assert after[0]["started_at"] == before[0]["started_at"]
+    assert [one["name"] for one in after] == ["charge", "charge", "approved"]
+    assert after[1]["started_at"] > before[1]["started_at"]

@@ -33,6 +33,7 @@ def register(app: typer.Typer) -> None:
         app,
         "retry",
         "headway jobs retry 7",
+        "headway jobs retry 7 --from charge_card",
         "headway jobs retry --status failed --type story --dry-run",
     )(retry)
     command(
@@ -93,6 +94,14 @@ def retry(
     session: "Session",
     jobs: options.MaybeJobs = None,
     force: Annotated[bool, typer.Option("--force", help="Even if it succeeded.")] = False,
+    from_step: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="STEP",
+            help="Keep what its journal holds before this step; STEP#2 is the second of its name.",
+        ),
+    ] = None,
     priority: many.Priority = None,
     status: many.Status = None,
     queue: many.Queue = None,
@@ -114,23 +123,41 @@ def retry(
     many.one_of(jobs, chosen)
     if chosen is not None:
         _refuse_force(force)
+        if from_step is not None:
+            raise many.misplaced("--from", "goes with jobs that are named")
         sure = many.Sure(yes=yes, dry_run=dry_run)
         many.act(session, many.body("retry", None, chosen, priority=priority), sure)
         return
     if priority is not None:
         raise many.misplaced("--priority", "goes with options in place of jobs")
-    ask = partial(_retry, session, force=force, dry_run=dry_run)
+    step = None if from_step is None else _step(from_step)
+    ask = partial(_retry, session, force=force, dry_run=dry_run, from_step=step)
     _each(session, jobs or [], ask, partial(_report, session))
 
 
-def _retry(session: "Session", job: str, *, force: bool, dry_run: bool) -> "RewindReport":
+def _step(text: str) -> protocol.queue.StepName:
+    """A step as `jobs steps` shows it: its name, and which use of the name it is."""
+    name, _, use = text.rpartition("#")
+    if name and use.isdecimal() and int(use) > 0:
+        return protocol.queue.StepName(name=name, index=int(use) - 1)
+    return protocol.queue.StepName(name=text)
+
+
+def _retry(
+    session: "Session",
+    job: str,
+    *,
+    force: bool,
+    dry_run: bool,
+    from_step: protocol.queue.StepName | None,
+) -> "RewindReport":
     from headway.domain import errors
 
     try:
         if dry_run:
             query = protocol.queue.RewindQuery(force=force)
             return session.send(protocol.queue.preview_retry, id=job, query=query)
-        body = protocol.queue.RewindBody(force=force)
+        body = protocol.queue.RewindBody(force=force, from_step=from_step)
         return session.send(protocol.queue.retry_job, id=job, body=body)
     except errors.RewindRefused as error:
         if error.succeeded is None:
