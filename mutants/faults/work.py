@@ -31,8 +31,8 @@ FAULTS = (
         promise="`error` = type, message and traceback tail",
         planted="the message alone is kept",
         file="worker/executors/calls.py",
-        text="return failed(tracebacks.describe(error))",
-        instead="return failed(str(error))",
+        text="else tracebacks.describe(error)",
+        instead="else str(error)",
         caught_by=NamedTest(
             "tests/worker/test_executors_threads.py::test_an_exception_is_told_with_its_traceback"
         ),
@@ -113,8 +113,8 @@ FAULTS = (
         promise="the job ends CANCELLED and is not retried",
         planted="a running job ends as its run did",
         file="scheduler/finish/finish.py",
-        text="if record.cancel is not None or outcome.cancelled:",
-        instead="if outcome.cancelled:",
+        text="if record.cancel is not None or outcome.cancelled or outcome.snoozed:",
+        instead="if outcome.cancelled or outcome.snoozed:",
         caught_by=Simulation(),
     ),
     Fault(

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         WaitedTooLong,
     )
     from headway.domain.events import Event
-    from headway.domain.jobs import Job, JobResult, Lane, PinnedHead, RetryPolicy
+    from headway.domain.jobs import Backoff, Job, JobResult, Lane, PinnedHead, RetryPolicy
     from headway.domain.jobs import Mode as LockMode
     from headway.domain.jobs import Policy as AfterPolicy
     from headway.domain.manage.groups import (
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from headway.domain.requests.schedule_requests import SchedulePatch, ScheduleRequest
     from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
     from headway.domain.runs import Run, RunStatus
-    from headway.domain.signals import Fail, Skip, Suspended
+    from headway.domain.signals import Fail, RetryAfter, Skip, Suspended
     from headway.domain.states import JobStatus
     from headway.protocol.jobs import JobQuery
     from headway.protocol.operation import Page, Paging
@@ -87,6 +87,7 @@ _HOMES = {
     "App": "headway.client.app",
     "AsConfigured": "headway.domain.manage.groups",
     "AsyncJobContext": "headway.worker.async_context",
+    "Backoff": "headway.domain.jobs",
     "BatchJobRequest": "headway.domain.requests.job_requests",
     "Catchup": "headway.domain.manage.schedules",
     "Client": "headway.client.client",
@@ -133,6 +134,7 @@ _HOMES = {
     "PinnedHead": "headway.domain.jobs",
     "Pipeline": "headway.client.pipelines",
     "QueueStatus": "headway.domain.answers",
+    "RetryAfter": "headway.domain.signals",
     "RetryPolicy": "headway.domain.jobs",
     "Role": "headway.domain.manage.tokens",
     "Run": "headway.domain.runs",
@@ -177,6 +179,7 @@ __all__ = [
     "App",
     "AsConfigured",
     "AsyncJobContext",
+    "Backoff",
     "BatchJobRequest",
     "Catchup",
     "Client",
@@ -223,6 +226,7 @@ __all__ = [
     "PinnedHead",
     "Pipeline",
     "QueueStatus",
+    "RetryAfter",
     "RetryPolicy",
     "Role",
     "Run",

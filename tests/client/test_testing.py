@@ -4,7 +4,7 @@ import pytest
 
 import headway
 from headway import testing
-from headway.domain import states
+from headway.domain import jobs, states
 
 
 def make_app() -> headway.App:
@@ -104,3 +104,62 @@ def test_params_that_do_not_fit_are_refused_at_submit() -> None:
         with pytest.raises(headway.HeadwayError, match="a: Expected `int`, got `str`"):
             add.submit("x")  # type: ignore[arg-type]
         assert harness.run_until_idle() == 0
+
+
+def test_exceptions_that_are_not_worth_a_retry_end_a_job_at_once() -> None:
+    app = make_app()
+
+    @app.job(retry_on=OSError, give_up_on=(FileNotFoundError,), retry_delay="1s", backoff="fixed")
+    def read(kind: str) -> None:
+        raise {"value": ValueError, "missing": FileNotFoundError, "broken": OSError}[kind]
+
+    with testing.Harness(app) as harness:
+        made = {kind: read.submit(kind) for kind in ("value", "missing", "broken")}
+        harness.run_until_idle()
+        assert made["value"].fetch().retry_state == "suppressed"
+        assert made["missing"].fetch().retry_state == "suppressed"
+        assert made["broken"].fetch().retry_state == "scheduled"
+        assert [harness.advance("1s") for _ in range(4)] == [1, 1, 1, 0]
+
+
+def test_a_function_says_how_long_to_wait_before_the_next_attempt() -> None:
+    app = make_app()
+
+    @app.job(backoff=lambda attempt: 5 + attempt)
+    def flaky() -> None:
+        raise OSError
+
+    with testing.Harness(app) as harness:
+        flaky.submit()
+        assert harness.run_until_idle() == 1
+        assert [harness.advance("5s"), harness.advance("5s"), harness.advance("1s")] == [1, 0, 1]
+
+
+def test_a_job_that_wants_to_be_called_later_has_not_failed() -> None:
+    app = make_app()
+    calls: list[int] = []
+
+    @app.job(retries=0)
+    def poll(ctx: headway.JobContext) -> str:
+        calls.append(ctx.attempt)
+        if len(calls) < 3:
+            raise headway.RetryAfter("5m", "the other side is asleep")
+        return "done"
+
+    with testing.Harness(app) as harness:
+        job = poll.submit()
+        harness.run_until_idle()
+        assert job.fetch().wait_reason == jobs.WaitReason(
+            kind="snoozed", detail="snoozed for 300 s: the other side is asleep"
+        )
+        assert [harness.advance("5m"), harness.advance("5m")] == [1, 1]
+        assert job.result(timeout=0.1) == "done"
+    assert calls == [0, 0, 0]
+
+
+def test_retry_rules_that_no_job_could_follow_are_refused_at_the_decorator() -> None:
+    app = make_app()
+    with pytest.raises(TypeError, match="not a class of exceptions"):
+        app.job(retry_on="OSError")  # type: ignore[call-overload]
+    with pytest.raises(headway.InvalidRequest, match="can only be given to"):
+        app.submit("x", backoff=lambda attempt: 1)

@@ -12,7 +12,7 @@ from headway.domain.jobs import After, Lock, Mode, Policy, RetryPolicy, RetrySta
 from headway.domain.manage.groups import Verdict
 from headway.domain.runs import RunStatus
 from headway.domain.states import JobStatus
-from headway.scheduler.finish.decide import Facts, Retry, Wave, decide
+from headway.scheduler.finish.decide import Facts, Wave, decide
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.group_consequences import others_that_end
 from headway.scheduler.finish.outbox import messages
@@ -38,6 +38,8 @@ def record(number: int, terms: Terms | None = None, **fields: Any) -> JobRecord:
         "attempt": 0,
         "generation": 1,
         "gated": 0,
+        "crashes": 0,
+        "snoozes": 0,
     }
     return JobRecord(**{**NONE, **plain, **fields})
 
@@ -55,6 +57,15 @@ def ended(
     return Ended(record=one, status=status, run_id=one.run_id, retry=retry)
 
 
+def crashed(number: int, **fields: Any) -> Ended:
+    return msgspec.structs.replace(ended(number, states.FAILED, **fields), crashed=True)
+
+
+def snoozed(number: int, after_s: float, **fields: Any) -> Ended:
+    one = ended(number, states.CANCELLED, **fields)
+    return msgspec.structs.replace(one, snoozed=True, retry_after_s=after_s)
+
+
 def decided(*ends: Ended, **facts: Any) -> Wave:
     """What follows where a job waits for the end of each chain, unless the store says otherwise."""
     awaited = frozenset(one.record.chain for one in ends)
@@ -69,6 +80,12 @@ def decided(*ends: Ended, **facts: Any) -> Wave:
         (ended(1, states.FAILED, attempt=2), 40, RetryState.SCHEDULED),
         (ended(1, states.TIMEOUT), 10, RetryState.SCHEDULED),
         (ended(1, states.FAILED, attempt=3), None, RetryState.EXHAUSTED),
+        (crashed(1, crashes=1), 10, RetryState.SCHEDULED),
+        (crashed(1, crashes=2), None, RetryState.EXHAUSTED),
+        (ended(1, states.FAILED, crashes=3), 10, RetryState.SCHEDULED),
+        (snoozed(1, 300.0), 300, RetryState.SCHEDULED),
+        (snoozed(1, 0.0), 1, RetryState.SCHEDULED),
+        (snoozed(1, 300.0, attempt=3), 300, RetryState.SCHEDULED),
         (ended(1, states.FAILED, retry=False), None, RetryState.SUPPRESSED),
         (ended(1, states.FAILED, cancel="force"), None, RetryState.SUPPRESSED),
         (ended(1, states.SUCCEEDED), None, RetryState.NONE),
@@ -79,8 +96,8 @@ def test_a_failure_is_retried_while_its_policy_allows(
     one: Ended, delay_s: int | None, kept: RetryState
 ) -> None:
     wave = decided(one)
-    wanted = () if delay_s is None else (Retry(one.record, NOW + timedelta(seconds=delay_s)),)
-    assert wave.retries == wanted
+    wanted = [] if delay_s is None else [(one.record, NOW + timedelta(seconds=delay_s))]
+    assert [(again.record, again.moment) for again in wave.retries] == wanted
     assert [end.retry_state for _, end in wave.ends] == [kept]
     assert wave.final == (() if wanted else (one,))
 
@@ -192,3 +209,12 @@ def test_messages_go_to_endpoints_that_want_the_event_and_to_the_url_of_the_job(
         ("job.cancelled", "http://a/"),
         ("job.cancelled", "http://own/"),
     ]
+
+
+def test_a_job_that_put_itself_off_is_told_to_no_endpoint() -> None:
+    url = Terms(webhook_url="http://here/")
+    one = msgspec.structs.replace(
+        ended(1, states.CANCELLED, url), snoozed=True, run_status=RunStatus.SKIPPED
+    )
+    assert list(messages([one], [], NOW)) == []
+    assert list(messages([msgspec.structs.replace(one, snoozed=False)], [], NOW))

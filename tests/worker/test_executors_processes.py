@@ -222,6 +222,7 @@ def test_a_process_that_ends_without_a_word_fails(
     outcome = run(executor, make_work(tmp_path, job_type, params))
     assert outcome == Outcome(
         status=RunStatus.FAILED,
+        crashed=True,
         exit_code=exit_code,
         error=f"the process {ending} before the handler returned",
     )

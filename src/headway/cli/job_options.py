@@ -107,6 +107,16 @@ Jitter = Annotated[
     bool,
     typer.Option("--jitter", help="Shorten each wait before a retry at random, by up to half."),
 ]
+Backoff = Annotated[
+    str | None,
+    typer.Option(
+        "--backoff", metavar="exponential|fixed", help="How the wait before a retry grows."
+    ),
+]
+MaxCrashes = Annotated[
+    int | None,
+    typer.Option("--max-crashes", help="How often it may take its worker down [3]."),
+]
 DedupKey = Annotated[
     str | None,
     typer.Option(

@@ -24,7 +24,7 @@ from headway.client.functions import (
     job_function,
 )
 from headway.client.handles import JobHandle
-from headway.client.options import JobOptions, SubmitOptions
+from headway.client.options import Exceptions, HandlerOptions, SubmitOptions
 from headway.client.pipelines import Pipeline, handles
 from headway.domain import errors
 from headway.domain.handlers import Handler
@@ -141,7 +141,9 @@ class App:
         name: str | None = None,
         isolation: Literal["thread", "process"] = "thread",
         prepare: Callable[[], Any] | None = None,
-        **chosen: Unpack[JobOptions],
+        retry_on: Exceptions | None = None,
+        give_up_on: Exceptions = (),
+        **chosen: Unpack[HandlerOptions],
     ) -> Decorator: ...
 
     def job(
@@ -151,12 +153,18 @@ class App:
         name: str | None = None,
         isolation: Literal["thread", "process"] = "thread",
         prepare: Callable[[], Any] | None = None,
-        **chosen: Unpack[JobOptions],
+        retry_on: Exceptions | None = None,
+        give_up_on: Exceptions = (),
+        **chosen: Unpack[HandlerOptions],
     ) -> Any:
-        """Make a function a job. Options given here hold for every submit."""
+        """Make a function a job. Options given here hold for every submit.
+
+        With `retry_on`, only these exceptions are retried; those of `give_up_on` never are.
+        """
+        rules, chosen = options.retry_rules(retry_on, give_up_on, chosen)
 
         def decorate(function: Callable[..., Any]) -> JobFunction[..., Any]:
-            handler = Handler.of(function, job_type=name, isolation=isolation)
+            handler = Handler.of(function, job_type=name, isolation=isolation, rules=rules)
             plain = options.request(handler.job_type, {}, chosen)
             options.check(plain)
             if handler.job_type in self.handlers:

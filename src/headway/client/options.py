@@ -1,6 +1,6 @@
 """What can be said about a job beside its params, for a function or for one submit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
@@ -9,14 +9,18 @@ import msgspec
 from headway.client import references, words
 from headway.client.references import After
 from headway.domain import errors
-from headway.domain.jobs import PinnedHead, RetryPolicy
+from headway.domain.jobs import Backoff, PinnedHead, RetryPolicy
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import BatchJobRequest, LockRequest
+from headway.domain.retries import RetryRules
 from headway.domain.values import durations
+
+Exceptions = type[BaseException] | tuple[type[BaseException], ...]
+"""One class of exceptions or several, as in an `except`."""
 
 
 class JobOptions(TypedDict, total=False):
-    """Options of `@app.job(…)`, which hold for every submit; time spans may be written "10m"."""
+    """Options of a job that a function and a submit share; time spans may be written "10m"."""
 
     queue: str
     priority: int | str
@@ -24,6 +28,8 @@ class JobOptions(TypedDict, total=False):
     retry_delay: float | str
     max_retry_delay: float | str
     jitter: bool
+    backoff: Literal["exponential", "fixed"] | Callable[[int], float | str]
+    max_crashes: int
     timeout: float | str
     delay: float | str
     needs: Sequence[str] | str
@@ -39,6 +45,13 @@ class JobOptions(TypedDict, total=False):
     dedup_window: float | str
     missing_producer: Literal["block", "wait"]
     tags: Sequence[str] | str
+
+
+class HandlerOptions(JobOptions, total=False):
+    """Options of `@app.job(…)`, which hold for every submit.
+
+    Its `backoff` may be a function: attempt, from 0, to the seconds until the next one.
+    """
 
 
 class SubmitOptions(JobOptions, total=False):
@@ -78,6 +91,30 @@ def request(
     return BatchJobRequest(**fields, **given)
 
 
+def retry_rules(
+    retry_on: Exceptions | None, give_up_on: Exceptions, chosen: HandlerOptions
+) -> tuple[RetryRules, HandlerOptions]:
+    """What a handler's own code says about retries, and the other options."""
+    left = chosen.copy()
+    backoff = chosen.get("backoff")
+    if callable(backoff):
+        del left["backoff"]
+    rules = RetryRules(
+        retry_on=None if retry_on is None else _exceptions("retry_on", retry_on),
+        give_up_on=_exceptions("give_up_on", give_up_on),
+        backoff=backoff if callable(backoff) else None,
+    )
+    return rules, left
+
+
+def _exceptions(option: str, given: Any) -> tuple[type[BaseException], ...]:
+    classes = given if isinstance(given, tuple | list) else (given,)
+    for one in classes:
+        if not (isinstance(one, type) and issubclass(one, BaseException)):
+            raise TypeError(f"{option}: {one!r} is not a class of exceptions")
+    return tuple(classes)
+
+
 def check(chosen: BatchJobRequest) -> None:
     """Refuse options that would be refused with every submit."""
     # A submit may still add the half of these two that is missing.
@@ -111,6 +148,10 @@ def _retry_policy(given: dict[str, Any]) -> RetryPolicy | None:
     said = {}
     if "retries" in given:
         said["max_attempts"] = given.pop("retries")
+    if "max_crashes" in given:
+        said["max_crashes"] = given.pop("max_crashes")
+    if "backoff" in given:
+        said["backoff"] = _backoff(given.pop("backoff"))
     for name, target in (("retry_delay", "base_delay_s"), ("max_retry_delay", "max_delay_s")):
         if name in given:
             said[target] = durations.parse(given.pop(name))
@@ -119,3 +160,12 @@ def _retry_policy(given: dict[str, Any]) -> RetryPolicy | None:
         if not isinstance(said["jitter"], bool):
             raise errors.InvalidRequest("jitter", f"{said['jitter']!r} is neither True nor False")
     return RetryPolicy(**said) if said else None
+
+
+def _backoff(given: Any) -> Backoff:
+    try:
+        return Backoff(given)
+    except ValueError:
+        known = " or ".join(repr(one.value) for one in Backoff)
+        problem = f"{given!r} is not {known}; a function can only be given to @app.job"
+        raise errors.InvalidRequest("backoff", problem) from None

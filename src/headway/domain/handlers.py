@@ -11,12 +11,14 @@ import msgspec
 
 from headway.domain.errors import InvalidParams, InvalidResult, validation
 from headway.domain.jobs import COMMAND
+from headway.domain.retries import RetryRules
 from headway.domain.values import json_types
 
 Isolation = Literal["thread", "process"]
 Function = Callable[..., Any]
 
 _NO_EXTRAS = object()
+NO_RULES = RetryRules()
 
 
 class Handler(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,10 +32,15 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
     schema: type[msgspec.Struct]
     extras: Any = _NO_EXTRAS
     returns: Any = Any
+    rules: RetryRules = NO_RULES
 
     @classmethod
     def of(
-        cls, function: Function, job_type: str | None = None, isolation: Isolation = "thread"
+        cls,
+        function: Function,
+        job_type: str | None = None,
+        isolation: Isolation = "thread",
+        rules: RetryRules = NO_RULES,
     ) -> Self:
         """Read a function's signature; a TypeError says what no job could ever fill."""
         name = _name_of(function, job_type)
@@ -62,6 +69,7 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
             schema=_schema(name, fillable, hints, is_open=extras is not _NO_EXTRAS),
             extras=extras,
             returns=returns,
+            rules=rules,
         )
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:

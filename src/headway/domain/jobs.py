@@ -78,6 +78,13 @@ class PinnedHead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     commit: str
 
 
+class Backoff(StrEnum):
+    """How the delay before a retry grows."""
+
+    EXPONENTIAL = "exponential"
+    FIXED = "fixed"
+
+
 class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How often and how soon a failed job is retried."""
 
@@ -85,6 +92,9 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     base_delay_s: float = 10.0
     max_delay_s: float = 3600.0
     jitter: bool = False
+    backoff: Backoff = Backoff.EXPONENTIAL
+    max_crashes: int = 3
+    """So often a job may take its worker down or lose its lease, whatever `max_attempts` says."""
 
 
 class WaitReason(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,6 +194,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     generation: int = 1
     retry_state: RetryState = RetryState.NONE
     permanently_failed: bool = False
+    crashes: int = 0
+    """How often a run of its chain ended with its worker or its lease, up to this job."""
     after: tuple[After, ...] = ()
     after_groups: tuple[AfterGroup, ...] = ()
     needs: tuple[str, ...] = ()

@@ -1,13 +1,19 @@
 """Whether and when a failed job is tried again: a decision is a value."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import msgspec
 
 from headway.domain import states
-from headway.domain.jobs import RetryPolicy
+from headway.domain.jobs import Backoff, RetryPolicy
 from headway.domain.states import JobStatus
 from headway.domain.values.chance import Chance
+
+LONGEST_DELAY_S = 10 * 365 * 86400.0
+SHORTEST_SNOOZE_S = 1.0
+MOST_SNOOZES = 1000
+"""So often a chain may put itself off: each time is a job more, and none may loop for ever."""
 
 
 class RetryAt(msgspec.Struct, frozen=True):
@@ -34,21 +40,52 @@ def decide(
     wanted: bool,
     now: datetime,
     source: Chance,
+    crashes: int = 0,
+    after_s: float | None = None,
 ) -> Decision:
-    """What becomes of a failure; `attempt` counts from 0."""
+    """What becomes of a failure; `attempt` counts from 0, `crashes` with this one if it is one.
+
+    `after_s` is a delay that the worker wants in place of the policy's.
+    """
     if not wanted:
         return LeaveAlone()
-    if attempt >= policy.max_attempts:
+    if attempt >= policy.max_attempts or crashes >= policy.max_crashes:
         return GiveUp()
-    return RetryAt(now + timedelta(seconds=delay_s(policy, attempt, source)))
+    seconds = delay_s(policy, attempt, source) if after_s is None else after_s
+    return RetryAt(now + timedelta(seconds=seconds))
+
+
+def snooze(after_s: float, now: datetime) -> RetryAt:
+    """When a job that put itself off is called again."""
+    return RetryAt(now + timedelta(seconds=max(after_s, SHORTEST_SNOOZE_S)))
+
+
+def may_snooze(snoozes: int) -> bool:
+    """Whether a job may put itself off once more."""
+    return snoozes < MOST_SNOOZES
 
 
 def delay_s(policy: RetryPolicy, attempt: int, source: Chance) -> float:
     """10, 20, 40 s …, up to the policy's longest delay; with jitter, at least half of it."""
-    delay = min(policy.base_delay_s * 2 ** min(attempt, 60), policy.max_delay_s)
+    doubled = 0 if policy.backoff is Backoff.FIXED else min(attempt, 60)
+    delay = min(policy.base_delay_s * 2**doubled, policy.max_delay_s)
     return float(delay * source.uniform(0.5, 1.0) if policy.jitter else delay)
 
 
 def settles_its_chain(status: JobStatus) -> bool:
     """Whether a link decides for its chain: a success does, whatever is tried again after it."""
     return status in states.SUCCESS
+
+
+class RetryRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a handler's own code says about trying again: only its worker can ask it."""
+
+    retry_on: tuple[type[BaseException], ...] | None = None
+    give_up_on: tuple[type[BaseException], ...] = ()
+    backoff: Callable[[int], float | str] | None = None
+
+    def wants_retry(self, error: BaseException) -> bool:
+        """Whether this exception is worth another attempt."""
+        if isinstance(error, self.give_up_on):
+            return False
+        return self.retry_on is None or isinstance(error, self.retry_on)

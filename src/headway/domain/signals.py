@@ -1,6 +1,7 @@
 """How a handler is left: what it raises itself, and what is raised in it."""
 
 from headway.domain.steps import Wait
+from headway.domain.values import durations
 
 
 class Skip(Exception):
@@ -29,3 +30,11 @@ class Suspended(BaseException):
 
 class LeaseLost(BaseException):
     """The run's lease is over: nothing that it does from here on would be stored."""
+
+
+class RetryAfter(Exception):
+    """Not now: the job is called again after this delay, which does not count as a failure."""
+
+    def __init__(self, delay: float | str, reason: str | None = None) -> None:
+        self.delay_s = durations.parse(delay)
+        super().__init__(f"snoozed for {self.delay_s:g} s" + (f": {reason}" if reason else ""))

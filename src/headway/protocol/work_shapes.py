@@ -9,6 +9,7 @@ from headway.domain import errors
 from headway.domain.jobs import Job
 from headway.domain.leases import Lease
 from headway.domain.requests.job_requests import BatchJobRequest
+from headway.domain.runs import Outcome
 from headway.domain.states import JobStatus
 from headway.domain.steps import Step, StepKind, Wait
 from headway.domain.values.moments import Moment
@@ -77,9 +78,13 @@ class WaitBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         )
 
 
-class RunEnd(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RunEnd(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """How a run ended: COMPLETED or SUCCEEDED, FAILED, SKIPPED, TIMEOUT, CANCELLED.
 
+    CRASHED is a failure that took the process of the run along; SNOOZED none, but a wish to be
+    called again after `retry_after_s`, which for a failure is the delay of its retry.
     SUSPENDED goes with what the job waits for.
     """
 
@@ -90,6 +95,7 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     artifacts: tuple[str, ...] = ()
     retry: bool = True
     wait: WaitBody | None = None
+    retry_after_s: float | None = None
 
 
 class ReleaseItem(RunEnd, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -103,14 +109,24 @@ class ReleaseItem(RunEnd, frozen=True, kw_only=True, forbid_unknown_fields=True)
         outcome = report.outcome
         return cls(
             lease_id=report.lease_id,
-            status="TIMEOUT" if outcome.timed_out else outcome.status,
+            status=_word(outcome),
             result=outcome.result,
             error=outcome.error,
             exit_code=outcome.exit_code,
             artifacts=outcome.artifacts,
             retry=outcome.retry,
             wait=WaitBody.of(outcome.wait) if outcome.wait else None,
+            retry_after_s=outcome.retry_after_s,
         )
+
+
+def _word(outcome: Outcome) -> str:
+    """What a worker says of such an outcome."""
+    if outcome.snoozed:
+        return "SNOOZED"
+    if outcome.timed_out:
+        return "TIMEOUT"
+    return "CRASHED" if outcome.crashed else outcome.status
 
 
 class ItemAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -101,6 +101,7 @@ def _view(row: Row, waits_on: Row | None) -> Job:
         generation=row["generation"],
         retry_state=retry_state,
         permanently_failed=retry_state is RetryState.EXHAUSTED,
+        crashes=row["crashes"],
         cost_units=row["cost_units"],
         requires=records.words(row["requires"]),
         limits={} if row["limits"] == "{}" else codec.load(row["limits"]),

@@ -133,6 +133,8 @@ class End(NamedTuple):
     """Every kind of gate that was closed to the job, unless that is known."""
     blocked_by: tuple[Blocker, ...] = ()
     """What ended a job that never started, as it was then."""
+    crashes: int = 0
+    """How many runs of the chain crashed, with this one."""
 
 
 def end(tx: Transaction, ends: Sequence[tuple[int, End]]) -> None:

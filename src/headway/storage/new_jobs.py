@@ -49,6 +49,8 @@ class NewJob(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     idempotency_key: str | None = None
     request_hash: str | None = None
     dedup_key: str | None = None
+    crashes: int = 0
+    snoozes: int = 0
     met: frozenset[tuple[int, Policy]] = frozenset()
     """Dependencies that the job it tries again had met: they stay met, whatever became of them."""
 

@@ -100,6 +100,9 @@ class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
     """Whether a rewind took the job from its chain."""
     parent: int | None
     """The first job of the chain whose handler submitted it."""
+    crashes: int
+    snoozes: int
+    """How often the chain put itself off before this job."""
 
     @property
     def is_ready(self) -> bool:

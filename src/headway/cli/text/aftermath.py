@@ -23,7 +23,7 @@ _ENDS = {
 
 def retry(session: Session, job: Job) -> str | None:
     """What became of trying a job again, if it failed."""
-    if job.status not in states.RETRYABLE:
+    if job.status not in states.RETRYABLE and job.retried_by is None:
         return None
     last = last_link(session, job)
     if last is not job:
@@ -31,6 +31,8 @@ def retry(session: Session, job: Job) -> str | None:
             return f"job {last.number} tried it again and {_ENDS.get(last.status, 'failed')}"
         return f"job {last.number} tries it again, it is {_standing(last)}"
     by_hand = f"headway jobs retry {job.number}"
+    if job.retry_state is RetryState.EXHAUSTED and job.crashes >= job.retry_policy.max_crashes:
+        return f"it took its worker down {job.crashes} times; to try again: {by_hand}"
     if job.retry_state is RetryState.EXHAUSTED and job.attempt:
         return f"all {job.attempt + 1} attempts are used up; to try again: {by_hand}"
     return f"it is not tried again by itself; to do that: {by_hand}"

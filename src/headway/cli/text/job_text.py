@@ -176,6 +176,7 @@ def _origins(session: Session, job: Job) -> list[tuple[str, Cell | None]]:
         ("retry of", session.number(job.retry_of) if job.retry_of else None),
         ("retried by", session.number(job.retried_by) if job.retried_by else None),
         ("retry", None if job.retried_by or job.retry_state == "none" else job.retry_state),
+        ("crashes", str(job.crashes) if job.crashes else None),
         ("rewound", f"{job.generation - 1} times" if job.generation > 1 else None),
         ("worker", job.worker_id),
         ("template", session.template(job.template_id)),

@@ -277,6 +277,10 @@ def check_retry_policy(policy: RetryPolicy | None) -> None:
         raise errors.InvalidRequest(
             "retry_policy", f"max_attempts {policy.max_attempts} is not between 0 and 1000"
         )
+    if not 1 <= policy.max_crashes <= 1000:
+        raise errors.InvalidRequest(
+            "retry_policy", f"max_crashes {policy.max_crashes} is not between 1 and 1000"
+        )
     check_seconds("retry_policy.base_delay_s", policy.base_delay_s)
     check_seconds("retry_policy.max_delay_s", policy.max_delay_s)
 

@@ -9,7 +9,7 @@ from headway.domain import artifacts, errors
 from headway.domain.jobs import Job
 from headway.domain.leases import Lease, check_beat, check_ttl
 from headway.domain.manage.tokens import Principal, Role
-from headway.domain.requests.job_requests import check_number
+from headway.domain.requests.job_requests import check_number, check_seconds
 from headway.domain.runs import Outcome, RunStatus
 from headway.operations import access
 from headway.operations.bound import Answered, Call, serves
@@ -212,6 +212,8 @@ WORDS = {
     "CANCELED": Outcome(status=RunStatus.FAILED, cancelled=True),
     "TIMEOUT": Outcome(status=RunStatus.FAILED, timed_out=True),
     "SUSPENDED": Outcome(status=RunStatus.SUSPENDED),
+    "CRASHED": Outcome(status=RunStatus.FAILED, crashed=True),
+    "SNOOZED": Outcome(status=RunStatus.SKIPPED, snoozed=True),
 }
 """What a worker may say about a run, and what it means for the run and its job."""
 
@@ -223,18 +225,23 @@ def read_report(scheduler: Scheduler, lease_id: str, body: ReleaseBody | Release
     if (body.status.upper() == RunStatus.SUSPENDED) != (body.wait is not None):
         raise errors.InvalidRequest("wait", "SUSPENDED goes with what the job waits for")
     check_number("exit_code", body.exit_code)
+    check_seconds("retry_after_s", body.retry_after_s)
+    meant = WORDS[body.status.upper()]
+    if meant.snoozed and body.retry_after_s is None:
+        raise errors.InvalidRequest("retry_after_s", "SNOOZED needs a time after which to go on")
     if body.result is not None:
         size = len(codec.dump(body.result))
         if size > scheduler.rules.largest_result:
             raise errors.TooLarge("result", size, scheduler.rules.largest_result)
     outcome = msgspec.structs.replace(
-        WORDS[body.status.upper()],
+        meant,
         result=body.result,
         error=body.error,
         exit_code=body.exit_code,
         artifacts=_artifacts(scheduler, body.artifacts),
         retry=body.retry,
         wait=body.wait.wait() if body.wait is not None else None,
+        retry_after_s=body.retry_after_s,
     )
     return programs.prepared(scheduler, [Report(lease_id=lease_id, outcome=outcome)])[0]
 

@@ -142,7 +142,12 @@ def _make_history(tx: Transaction, retries: Sequence[JobRecord]) -> None:
 
 def _cancelled(record: JobRecord) -> tuple[int, jobs.End]:
     end = jobs.End(
-        states.CANCELLED, None, record.retry_state, wait_kind=REWOUND, wait_detail=REWOUND
+        states.CANCELLED,
+        None,
+        record.retry_state,
+        wait_kind=REWOUND,
+        wait_detail=REWOUND,
+        crashes=record.crashes,
     )
     return record.number, end
 

@@ -89,7 +89,10 @@ def _consequences(
     facts, endpoints = _gather(scheduler, tx, ended)
     wave = decide(ended, facts, now=tx.now, chance=scheduler.chance)
     _record_ends(tx, wave)
-    new_jobs = [retry_job(scheduler, tx, record, moment) for record, moment in wave.retries]
+    new_jobs = [
+        retry_job(scheduler, tx, one.record, one.moment, crashes=one.crashes, snoozed=one.snoozed)
+        for one in wave.retries
+    ]
     new_jobs += [one.successor for one in ended if one.successor is not None]
     waiting = set(insert(tx, new_jobs).to_admit) if new_jobs else set()
     waiting |= group_consequences.hand_on_predecessors(tx, wave.final)

@@ -21,10 +21,12 @@ MOST_BLOCKERS = 50
 
 
 class Retry(NamedTuple):
-    """A failed job that is tried again, and when."""
+    """A job that is tried again, and when."""
 
     record: JobRecord
     moment: datetime
+    crashes: int = 0
+    snoozed: bool = False
 
 
 class Markers(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,10 +82,10 @@ def decide(ended: Sequence[Ended], facts: Facts, *, now: datetime, chance: Chanc
     decisions = {
         one.record.number: _decide_retry(one, now, chance)
         for one in ended
-        if one.status in states.RETRYABLE
+        if one.snoozed or one.status in states.RETRYABLE
     }
     retried = [
-        Retry(one.record, decision.moment)
+        Retry(one.record, decision.moment, one.crashes, one.snoozed)
         for one in ended
         if isinstance(decision := decisions.get(one.record.number), retries.RetryAt)
     ]
@@ -110,12 +112,16 @@ def decide(ended: Sequence[Ended], facts: Facts, *, now: datetime, chance: Chanc
 
 
 def _decide_retry(one: Ended, now: datetime, chance: Chance) -> retries.Decision:
+    if one.snoozed:
+        return retries.snooze(one.retry_after_s or 0.0, now)
     return retries.decide(
         one.record.terms.retry_policy,
         attempt=one.record.attempt,
         wanted=one.retry and one.record.cancel is None,
         now=now,
         source=chance,
+        crashes=one.crashes if one.crashed else 0,
+        after_s=one.retry_after_s,
     )
 
 
@@ -135,6 +141,7 @@ def _end(
         None if one.run_id == record.run_id else one.run_id,
         kinds if kinds != record.waited_on else None,
         one.blockers[:MOST_BLOCKERS],
+        one.crashes,
     )
 
 

@@ -28,8 +28,17 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     started_at: int | None = None
     progress: str | None = None
     retry: bool = True
+    crashed: bool = False
+    snoozed: bool = False
+    """It put itself off: another link of the chain is called later, and nothing has failed."""
+    retry_after_s: float | None = None
     successor: NewJob | None = None
     """The link of the chain that takes its place: with it, the chain goes on."""
+
+    @property
+    def crashes(self) -> int:
+        """How many runs of the chain crashed, with this one."""
+        return self.record.crashes + self.crashed
 
     def waited_on(self, known: tuple[str, ...]) -> tuple[str, ...]:
         """Every kind of gate that was closed to the job, with those known so far."""

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from headway.domain import errors, secrets, states
+from headway.domain import errors, retries, secrets, states
+from headway.domain.jobs import WaitReason
 from headway.domain.leases import LeaseState
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.states import JobStatus
@@ -21,6 +22,7 @@ from headway.storage.records import JobRecord
 from headway.storage.runs import Closing, RunReport
 
 LEASE_EXPIRED = "lease expired"
+SNOOZED = "snoozed"
 
 
 def finish(
@@ -88,7 +90,7 @@ def observe(scheduler: Scheduler, tx: Transaction, ended: Sequence[JobRecord]) -
 
 def status_of(record: JobRecord, outcome: Outcome) -> JobStatus:
     """What a run's outcome makes of its job; a cancelled one is CANCELLED whatever it was."""
-    if record.cancel is not None or outcome.cancelled:
+    if record.cancel is not None or outcome.cancelled or outcome.snoozed:
         return states.CANCELLED
     if outcome.timed_out:
         return states.TIMEOUT
@@ -106,16 +108,16 @@ def close_runs(
     tx: Transaction, ended: Sequence[tuple[Ended, Outcome]], lease_state: LeaseState
 ) -> None:
     """Write the outcomes down; a run that has ended is never touched again."""
-    rows = ((one.run_id, _closing(one.error, outcome, lease_state)) for one, outcome in ended)
+    rows = ((one.run_id, _closing(one, outcome, lease_state)) for one, outcome in ended)
     runs.close(tx, rows)
 
 
-def _closing(error: str | None, outcome: Outcome, lease_state: LeaseState) -> Closing:
+def _closing(one: Ended, outcome: Outcome, lease_state: LeaseState) -> Closing:
     """The hash is that of the report as it came, so that its repetition is known."""
     return Closing(
-        outcome.status,
+        one.run_status or outcome.status,
         outcome.exit_code,
-        error,
+        one.error,
         None if outcome.result is None else codec.dump(outcome.result),
         codec.dump(outcome.artifacts) if outcome.artifacts else None,
         lease_state,
@@ -134,9 +136,16 @@ PLAIN_SUCCESS = Outcome(status=RunStatus.COMPLETED)
 
 
 def _ended(record: JobRecord, outcome: Outcome, progress: str | None, error: str | None) -> Ended:
+    if outcome.snoozed and not retries.may_snooze(record.snoozes):
+        error = f"{error}; it was put off {record.snoozes} times before"
+        outcome = msgspec.structs.replace(
+            outcome, status=RunStatus.FAILED, snoozed=False, retry_after_s=None, retry=False
+        )
+    is_put_off = outcome.snoozed and record.cancel is None
     return Ended(
         record=record,
         status=status_of(record, outcome),
+        reason=WaitReason(kind=SNOOZED, detail=error or SNOOZED) if is_put_off else None,
         run_id=record.run_id,
         run_status=outcome.status,
         error=error,
@@ -144,6 +153,9 @@ def _ended(record: JobRecord, outcome: Outcome, progress: str | None, error: str
         artifacts=outcome.artifacts,
         progress=progress,
         retry=outcome.retry,
+        crashed=outcome.crashed,
+        snoozed=is_put_off,
+        retry_after_s=outcome.retry_after_s,
     )
 
 

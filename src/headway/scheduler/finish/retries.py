@@ -19,8 +19,13 @@ def retry_job(
     *,
     priority: int | None = None,
     payload_id: int | None = None,
+    crashes: int | None = None,
+    snoozed: bool = False,
 ) -> NewJob:
-    """The next link of the chain: the same work, at the tail of its priority."""
+    """The next link of the chain: the same work, at the tail of its priority.
+
+    One that put itself off has used up no attempt.
+    """
     allocation = jobs.allocate(tx, jobs=1, positions=1)
     return NewJob(
         number=allocation.number,
@@ -35,7 +40,7 @@ def retry_job(
         delayed=moment is not None,
         chain=failed.chain,
         retry_of=failed.number,
-        attempt=failed.attempt + 1,
+        attempt=failed.attempt + (not snoozed),
         journal=failed.journal,
         parent=failed.parent,
         generation=failed.generation,
@@ -47,6 +52,8 @@ def retry_job(
         group_place=failed.group_place,
         unique_key=failed.unique_key,
         dedup_key=failed.dedup_key,
+        crashes=failed.crashes if crashes is None else crashes,
+        snoozes=failed.snoozes + snoozed,
         met=_met(tx, failed),
     )
 

@@ -28,7 +28,9 @@ def expire_leases(scheduler: Scheduler, tx: Transaction) -> int:
         ]
         if lease_ids:
             error = "timed out" if overrun else finish.LEASE_EXPIRED
-            outcome = Outcome(status=RunStatus.FAILED, error=error, timed_out=True)
+            outcome = Outcome(
+                status=RunStatus.FAILED, error=error, timed_out=True, crashed=not overrun
+            )
             finish.abandon(scheduler, tx, lease_ids, outcome)
     return len(late)
 

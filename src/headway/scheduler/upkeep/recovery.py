@@ -155,7 +155,7 @@ def _fail_runs(
     scheduler: Scheduler, worker_id: str, tx: Transaction, numbers: Sequence[int]
 ) -> int:
     """Open runs fail. The lease of a run that ended, or that is missing, is of no use any more."""
-    outcome = Outcome(status=RunStatus.FAILED, error=CRASHED)
+    outcome = Outcome(status=RunStatus.FAILED, error=CRASHED, crashed=True)
     held = leases.of_jobs(tx, worker_id, numbers)
     known = runs.reports(tx, [one.lease_id for one in held])
     is_open = {run_id for run_id, run in known.items() if run.status is None}
@@ -180,13 +180,14 @@ def _end(tx: Transaction, record: JobRecord) -> Ended:
         outcome = Outcome(status=report.status)
         status = finish.status_of(record, outcome)
         return Ended(record=record, status=status, run_id=record.run_id, run_status=outcome.status)
-    outcome = Outcome(status=RunStatus.FAILED, error=CRASHED)
+    outcome = Outcome(status=RunStatus.FAILED, error=CRASHED, crashed=True)
     ended = Ended(
         record=record,
         status=finish.status_of(record, outcome),
         run_id=record.run_id,
         run_status=RunStatus.FAILED,
         error=CRASHED,
+        crashed=True,
     )
     if report is not None:
         finish.close_runs(tx, [(ended, outcome)], LeaseState.EXPIRED)
@@ -206,6 +207,7 @@ def _create_missing_retries(scheduler: Scheduler, tx: Transaction, numbers: Sequ
             wanted=record.cancel is None,
             now=tx.now,
             source=scheduler.chance,
+            crashes=record.crashes,
         )
         jobs.set_retry_state(tx, record.number, decide.retry_state(decision))
         if isinstance(decision, retries.RetryAt):

@@ -99,7 +99,7 @@ UPDATE jobs SET status = :status, finished_at = :finished_at, exit_code = :exit_
     wait_detail = :wait_detail, due_at = NULL, claim_expires_at = NULL, limited_since = NULL,
     started_at = coalesce(started_at, :started_at::bigint),
     waited_on = coalesce(:waited_on::text, waited_on),
-    run_id = coalesce(:run_id::text, run_id), blocked_by = :blocked_by
+    run_id = coalesce(:run_id::text, run_id), blocked_by = :blocked_by, crashes = :crashes
 WHERE number IN :numbers[bigint];
 
 -- name: request_cancel

@@ -1,17 +1,21 @@
 """Calling a handler, and turning whatever happens into an outcome."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from headway.domain.handlers import Handler
+from headway.domain.retries import LONGEST_DELAY_S, RetryRules
 from headway.domain.runs import Outcome, RunStatus
-from headway.domain.signals import Fail, Skip, Suspended
-from headway.domain.values import json_types
+from headway.domain.signals import Fail, RetryAfter, Skip, Suspended
+from headway.domain.values import durations, json_types
 from headway.worker.context import JobContext
 from headway.worker.executors import tracebacks
 
 RESULT_LIMIT = 1024 * 1024
 FORCED_EXIT_CODE = 143
+
+log = logging.getLogger("headway.worker")
 
 SWALLOWED = (
     "the handler swallowed headway.Suspended, by which a wait gives the slot back: let it pass,"
@@ -26,7 +30,7 @@ def call(handler: Handler, ctx: JobContext, result_limit: int) -> Outcome:
     try:
         return returned(ctx, prepare(handler, ctx)(), result_limit)
     except BaseException as error:
-        return raised(ctx, error)
+        return raised(handler, ctx, error)
 
 
 def call_async(handler: Handler, ctx: JobContext, result_limit: int) -> Outcome:
@@ -37,7 +41,7 @@ def call_async(handler: Handler, ctx: JobContext, result_limit: int) -> Outcome:
     try:
         return returned(ctx, asyncio.run(prepare(handler, ctx)()), result_limit)
     except BaseException as error:
-        return raised(ctx, error)
+        return raised(handler, ctx, error)
 
 
 def prepare(handler: Handler, ctx: JobContext) -> Callable[[], Any]:
@@ -56,10 +60,10 @@ def returned(ctx: JobContext, result: Any, limit: int) -> Outcome:
     return completed(result, limit)
 
 
-def raised(ctx: JobContext, error: BaseException) -> Outcome:
+def raised(handler: Handler, ctx: JobContext, error: BaseException) -> Outcome:
     """The outcome of a handler that raised: suspended, if that and nothing else came out."""
     if ctx.suspended_for is None:
-        return outcome_of(error)
+        return outcome_of(error, handler.rules, ctx.attempt)
     if _is_nothing_but_suspended(error):
         return Outcome(status=RunStatus.SUSPENDED, wait=ctx.suspended_for)
     return failed(f"{SWALLOWED}\n\n{tracebacks.describe(error)}")
@@ -83,19 +87,49 @@ def completed(result: Any, limit: int) -> Outcome:
     return Outcome(status=RunStatus.COMPLETED, result=stored)
 
 
-def outcome_of(error: BaseException) -> Outcome:
-    """The outcome of a handler that raised."""
+def outcome_of(error: BaseException, rules: RetryRules | None = None, attempt: int = 0) -> Outcome:
+    """The outcome of a handler that raised, by its own rules for retries."""
     if isinstance(error, Skip):
         return Outcome(status=RunStatus.SKIPPED, error=_storable(str(error)))
-    if isinstance(error, Fail):
-        reason = tracebacks.reason(error)
-        return Outcome(status=RunStatus.FAILED, error=_storable(reason), retry=error.retry)
-    return failed(tracebacks.describe(error))
+    if isinstance(error, RetryAfter):
+        return Outcome(
+            status=RunStatus.SKIPPED,
+            error=_storable(str(error)),
+            snoozed=True,
+            retry_after_s=min(error.delay_s, LONGEST_DELAY_S),
+        )
+    rules = rules or RetryRules()
+    is_told = isinstance(error, Fail)
+    reason = tracebacks.reason(error) if is_told else tracebacks.describe(error)
+    return Outcome(
+        status=RunStatus.FAILED,
+        error=_storable(reason),
+        retry=error.retry if isinstance(error, Fail) else rules.wants_retry(error),
+        retry_after_s=_delay_s(rules, attempt),
+    )
+
+
+def _delay_s(rules: RetryRules, attempt: int) -> float | None:
+    """What the handler's own function says; without a usable answer the retry policy decides."""
+    if rules.backoff is None:
+        return None
+    try:
+        return min(durations.parse(rules.backoff(attempt)), LONGEST_DELAY_S)
+    except Exception:
+        log.exception("the backoff function of a job cannot be used; its retry policy decides")
+        return None
 
 
 def failed(reason: str, exit_code: int | None = None) -> Outcome:
     """A plain failure."""
     return Outcome(status=RunStatus.FAILED, error=_storable(reason), exit_code=exit_code)
+
+
+def crashed(reason: str, exit_code: int | None = None) -> Outcome:
+    """A failure that took its process along."""
+    return Outcome(
+        status=RunStatus.FAILED, error=_storable(reason), exit_code=exit_code, crashed=True
+    )
 
 
 def no_handler(job_type: str) -> Outcome:

@@ -94,6 +94,8 @@ def _load(request: messages.Request) -> "tuple[Handler, App | None]":
     app: App | None = getattr(found, "app", None)
     if request.settings is not None and app is not None:
         app.work_for(request.settings)
+    if app is not None and (known := app.handlers.get(request.work.job_type)) is not None:
+        return known, app
     # What stands at the name may be what a decorator made of the function.
     found = getattr(found, "handler", found)
     function = found.function if isinstance(found, Handler) else found

@@ -115,7 +115,7 @@ class AsyncRun:
         except BaseException as error:
             if self._is_stopped and isinstance(error, asyncio.CancelledError):
                 return calls.stopped()
-            return calls.raised(self._ctx, error)
+            return calls.raised(self._handler, self._ctx, error)
         finally:
             run_logs.leave(logs)
 

@@ -119,7 +119,7 @@ class _Conversation:
         self._hang_up()
         if self._outcome is not None:
             return self._outcome
-        return calls.failed(
+        return calls.crashed(
             f"the process {ending_of(returncode)} before the handler returned",
             exit_code_of(returncode),
         )

@@ -78,7 +78,7 @@ class PooledRun:
         if self._stopped:
             self.settle(calls.stopped())
         else:
-            self.settle(calls.failed(f"{CRASHED}: the process of its handler {how}", exit_code))
+            self.settle(calls.crashed(f"{CRASHED}: the process of its handler {how}", exit_code))
 
 
 def _ignore() -> None:

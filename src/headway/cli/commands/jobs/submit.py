@@ -96,6 +96,8 @@ def submit(
     retry_delay: given.RetryDelay = None,
     max_retry_delay: given.MaxRetryDelay = None,
     jitter: given.Jitter = False,
+    backoff: given.Backoff = None,
+    max_crashes: given.MaxCrashes = None,
     requires: given.Requires = None,
     cost: given.Cost = None,
     limit: given.Limits = None,

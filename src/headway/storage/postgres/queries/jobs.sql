@@ -23,12 +23,13 @@ INSERT INTO jobs (
     number, job_id, lane_id, payload_id, status, priority, position, terms, due_at, scheduled_for, chain,
     retry_of, attempt, generation, template_id, schedule_id, fire_time, group_id, group_place, open_deps, gated,
     approval, wait_kind, wait_detail, waited_on, unique_key, idempotency_key, request_hash, dedup_key,
-    created_at, queued_at, delayed, journal, parent, lane_mark
+    created_at, queued_at, delayed, journal, parent, crashes, snoozes, lane_mark
 ) SELECT
     number, job_id, lane_id, payload_id, status, priority, position, terms, due_at, scheduled_for, chain,
     retry_of, attempt, generation, template_id, schedule_id, fire_time, group_id, group_place, open_deps, gated,
     approval, wait_kind, wait_detail, waited_on, unique_key, idempotency_key, request_hash, dedup_key,
-    created_at, queued_at, delayed, journal, parent, (SELECT mark FROM lanes WHERE lanes.lane_id = r.lane_id)
+    created_at, queued_at, delayed, journal, parent, crashes, snoozes,
+    (SELECT mark FROM lanes WHERE lanes.lane_id = r.lane_id)
 FROM json_populate_recordset(CAST(NULL AS jobs), CAST(:rows AS json)) r;
 
 -- name: insert_plain_jobs
@@ -49,7 +50,7 @@ SELECT j.{jobs}, l.queue, l.job_type, l.cost_units, l.requires, l.limits,
     CASE WHEN octet_length(p.body) > :largest::bigint THEN octet_length(p.body) END AS params_size,
     (SELECT job_id FROM jobs WHERE number = j.first_job) AS chain_id,
     (SELECT job_id FROM jobs WHERE number = j.retry_of) AS retry_of_id,
-    CASE WHEN j.status IN ('FAILED', 'TIMEOUT') THEN (SELECT job_id FROM jobs
+    CASE WHEN j.status IN ('FAILED', 'TIMEOUT') OR j.retry_state = 'scheduled' THEN (SELECT job_id FROM jobs
         WHERE chain = j.chain AND retry_of = j.number ORDER BY number DESC LIMIT 1)
     END AS retried_by_id,
     CASE WHEN j.status IN ('FAILED', 'TIMEOUT') THEN
@@ -105,7 +106,8 @@ UPDATE jobs SET generation = generation + 1, status = r.status, attempt = 0, sch
     claim_expires_at = NULL, denials = 0, run_id = NULL, progress = NULL, retry_state = 'none',
     wait_kind = r.wait_kind, wait_detail = r.wait_detail, waited_on = r.waited_on, limited_since = NULL,
     open_deps = r.open_deps, queued_at = NULL,
-    approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END, blocked_by = NULL, journal = 0
+    approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END, blocked_by = NULL, journal = 0,
+    crashes = 0, snoozes = 0
 FROM json_to_recordset(CAST(:rows AS json)) r (
     number bigint, open_deps bigint, status text, wait_kind text, wait_detail text, waited_on text)
 WHERE jobs.number = r.number;

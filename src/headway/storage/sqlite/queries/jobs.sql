@@ -24,12 +24,13 @@ INSERT INTO jobs (
     number, job_id, lane_id, payload_id, status, priority, position, terms, due_at, scheduled_for, chain,
     retry_of, attempt, generation, template_id, schedule_id, fire_time, group_id, group_place, open_deps, gated,
     approval, wait_kind, wait_detail, waited_on, unique_key, idempotency_key, request_hash, dedup_key,
-    created_at, queued_at, delayed, journal, parent, lane_mark
+    created_at, queued_at, delayed, journal, parent, crashes, snoozes, lane_mark
 ) VALUES (
     :number, :job_id, :lane_id, :payload_id, :status, :priority, :position, :terms, :due_at, :scheduled_for,
     :chain, :retry_of, :attempt, :generation, :template_id, :schedule_id, :fire_time, :group_id, :group_place, :open_deps,
     :gated, :approval, :wait_kind, :wait_detail, :waited_on, :unique_key, :idempotency_key, :request_hash,
-    :dedup_key, :created_at, :queued_at, :delayed, :journal, :parent, (SELECT mark FROM lanes WHERE lane_id = :lane_id)
+    :dedup_key, :created_at, :queued_at, :delayed, :journal, :parent, :crashes, :snoozes,
+    (SELECT mark FROM lanes WHERE lane_id = :lane_id)
 );
 
 -- name: insert_plain_jobs
@@ -55,7 +56,7 @@ SELECT j.{jobs}, l.queue, l.job_type, l.cost_units, l.requires, l.limits,
     CASE WHEN s.size > :largest THEN s.size END AS params_size,
     (SELECT job_id FROM jobs WHERE number = j.first_job) AS chain_id,
     (SELECT job_id FROM jobs WHERE number = j.retry_of) AS retry_of_id,
-    CASE WHEN j.status IN ('FAILED', 'TIMEOUT') THEN (SELECT job_id FROM jobs
+    CASE WHEN j.status IN ('FAILED', 'TIMEOUT') OR j.retry_state = 'scheduled' THEN (SELECT job_id FROM jobs
         WHERE chain = j.chain AND retry_of = j.number ORDER BY number DESC LIMIT 1)
     END AS retried_by_id,
     CASE WHEN j.status IN ('FAILED', 'TIMEOUT') THEN
@@ -105,7 +106,8 @@ UPDATE jobs SET generation = generation + 1, status = :status, attempt = 0, sche
     claim_expires_at = NULL, denials = 0, run_id = NULL, progress = NULL, retry_state = 'none',
     wait_kind = :wait_kind, wait_detail = :wait_detail, waited_on = :waited_on, limited_since = NULL,
     open_deps = :open_deps, queued_at = NULL,
-    approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END, blocked_by = NULL, journal = 0
+    approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END, blocked_by = NULL, journal = 0,
+    crashes = 0, snoozes = 0
 WHERE number = :number;
 
 -- name: active_jobs_by_unique_key
