@@ -72,6 +72,12 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
             rules=rules,
         )
 
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The params that may be left out, with what the function makes of that."""
+        given = inspect.signature(self.function).parameters.items()
+        return {name: one.default for name, one in given if one.default is not one.empty}
+
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Arguments of a call as params: by name, and as JSON can say them."""
         names = [

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
+from headway.domain.manage.limits import families_of
 from headway.storage import records
 from headway.storage.engine.transaction import Transaction
 
@@ -30,6 +31,6 @@ def dependents(tx: Transaction, chains: Collection[int]) -> None:
 
 
 def limits(tx: Transaction, names: Iterable[str]) -> None:
-    """Lock the rows of these limits."""
-    if tx.beside and (wanted := set(names)):
+    """Lock the rows of these limits and of their families."""
+    if tx.beside and (wanted := {one for name in names for one in (name, *families_of(name))}):
         tx.put("hold_limits", names=records.listed(wanted))

@@ -1,10 +1,10 @@
 """Limits: a job uses an amount of some named limits and may start when each has room for it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -14,6 +14,8 @@ from headway.domain.jobs import Lane
 CAPACITY = "capacity"
 GLOBAL = "global"
 STARVATION_S = 300.0
+FAMILY = ":*"
+"""The end of a limit's name that gives a size to each key of its family."""
 
 _WINDOWS = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
 
@@ -125,6 +127,84 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(
             self, reserved=self.reserved + keeper.amount, keepers=(*self.keepers, keeper)
         )
+
+
+@lru_cache(maxsize=50_000)
+def families_of(name: str) -> tuple[str, ...]:
+    """The families that a limit may belong to, the closest first: `a:b:*` and `a:*` for `a:b:c`."""
+    parts = name.split(":")
+    return tuple(":".join(parts[:end]) + FAMILY for end in range(len(parts) - 1, 0, -1))
+
+
+def is_known(name: str, defined: Collection[str]) -> bool:
+    """Whether a limit or its family is among those that are defined."""
+    return name in defined or any(family in defined for family in families_of(name))
+
+
+class Rooms(dict[str, Room]):
+    """Each limit by name; a key whose family has a size has its own room, made when asked for."""
+
+    def __init__(
+        self, rooms: Mapping[str, Room], families: Mapping[str, Room], used: Mapping[str, int]
+    ) -> None:
+        super().__init__(rooms)
+        self.users: Mapping[str, Sequence[tuple[str, int]]] = {}
+        """Which jobs use how much of each, if that was asked for."""
+        self._families = families
+        self._unlimited: set[object] = set()
+        self._used = used
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is such a limit, or a family that it belongs to."""
+        if super().__contains__(name):
+            return True
+        if not self._families or name in self._unlimited:
+            return False
+        if any(family in self._families for family in families_of(str(name))):
+            return True
+        self._unlimited.add(name)
+        return False
+
+    def __missing__(self, name: str) -> Room:
+        for family in families_of(name):
+            if family in self._families:
+                self[name] = msgspec.structs.replace(
+                    self._families[family],
+                    name=name,
+                    used=self._used.get(name, 0),
+                    users=tuple(self.users.get(name, ())),
+                )
+                return self[name]
+        raise KeyError(name)
+
+    def copy(self) -> "Rooms":
+        """The same rooms, to reserve some of."""
+        made = Rooms(self, self._families, self._used)
+        made.users = self.users
+        return made
+
+
+def filled_in(name: str, params: Mapping[str, Any]) -> str:
+    """The limit's name with each `{param}` replaced by its value; raises InvalidRequest."""
+
+    def value_of(match: re.Match[str]) -> str:
+        value = params.get(match[1])
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            said = "is missing" if match[1] not in params else "must be a text or a whole number"
+            raise errors.InvalidRequest(
+                f"params.{match[1]}", f"{said}: the limit {name!r} takes its key from it"
+            )
+        return str(value)
+
+    return _PLACEHOLDER.sub(value_of, name)
+
+
+def is_by_key(name: str) -> bool:
+    """Whether the limit's name takes a param."""
+    return _PLACEHOLDER.search(name) is not None
+
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 class ConcurrencyPolicy(Protocol):

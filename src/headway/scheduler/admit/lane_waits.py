@@ -26,17 +26,19 @@ MOST_WAITS = 64
 
 
 @contextmanager
-def kept(scheduler: Scheduler, tx: Transaction) -> Iterator[None]:
-    """Something is about to change the gates of lanes."""
-    note(scheduler, tx)
+def kept(
+    scheduler: Scheduler, tx: Transaction, some: Sequence[ReadyLane] | None = None
+) -> Iterator[None]:
+    """Something is about to change the gates of lanes: of all of them, or of these."""
+    note(scheduler, tx, some)
     yield
     note_openings(scheduler, tx)
 
 
-def note(scheduler: Scheduler, tx: Transaction) -> None:
+def note(scheduler: Scheduler, tx: Transaction, some: Sequence[ReadyLane] | None = None) -> None:
     """Keep the first closed gate of claimed jobs, and of lanes that have jobs which are ready."""
     claim_waits.note(scheduler, tx)
-    (ready,) = tx.ask(lanes.READY)
+    ready = tx.ask(lanes.READY)[0] if some is None else some
     if ready:
         _write(tx, ready, _kinds(scheduler, tx, ready))
 

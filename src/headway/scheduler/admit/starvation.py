@@ -158,7 +158,7 @@ class Rooms:
         self._rooms = limits.rooms(tx, scheduler.concurrency, with_users=with_users)
         self._of_starved: dict[int, Mapping[str, Room]] = {}
         for one in starved(scheduler, tx):
-            self._of_starved[one.job.number] = dict(self._rooms)
+            self._of_starved[one.job.number] = self._rooms.copy()
             if one.keeps:
                 reserve(self._rooms, one, scheduler.concurrency.uses(one.lane))
 

@@ -45,11 +45,14 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
     picker = Picker(scheduler, tx, request, open_lanes)
     picked = picker.pick()
     alone.to_skip(tx, picked.skipped)
-    crowded = _is_crowded(picker, found, takes_jobs=bool(picked.chosen))
+    full = {one.lane_id for one in found if picker.is_full_for(one)}
+    news = [one for one in found if (one.lane_id in full) != (one.closed == lane_waits.LIMITS)]
+    # What is known stays true in a claim that takes no job. Other lanes keep their gates.
+    crowded = bool(news) or bool(full and picked.chosen)
     takers = [one.job for one in picked.chosen if one.job.gated] if request.lease else []
     behind = lock_waits.behind(scheduler, tx, takers)
     unfilled: Mapping[str, str] = {}
-    with lane_waits.kept(scheduler, tx) if crowded else nullcontext():
+    with lane_waits.kept(scheduler, tx, news) if crowded else nullcontext():
         _keep_waits(tx, ready, picked.chosen, crowded=crowded)
         if request.lease:
             started, unfilled = start.start(scheduler, tx, request, picked.chosen, picked.rates)
@@ -63,19 +66,6 @@ def claim(scheduler: Scheduler, tx: Transaction, request: ClaimRequest) -> list[
         consequences.admit_or_end(scheduler, tx, [*picked.refused, *behind], freed=freed)
     finish.refuse(scheduler, tx, unfilled)
     return started
-
-
-def _is_crowded(picker: Picker, ready: Sequence[ReadyLane], *, takes_jobs: bool) -> bool:
-    """Whether a limit is full for a lane, or was: only that changes what its jobs wait on.
-
-    A claim that takes no job changes nothing: then what is known need only be true.
-    """
-    for one in ready:
-        is_full = picker.is_full_for(one)
-        was_full = one.closed == lane_waits.LIMITS
-        if is_full != was_full or (takes_jobs and is_full):
-            return True
-    return False
 
 
 def _keep_waits(

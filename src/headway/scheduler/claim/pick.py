@@ -84,7 +84,7 @@ class Picker:
         tx.look_at_the_clock()  # all row locks are held: leases last from here on
         self._facts = Facts(scheduler, tx)
         self._late = late_threads.late_chains(scheduler, tx)
-        self._left = {name: room.left for name, room in self._rooms.items()}
+        self._left: dict[str, int | None] = {}
         self._starved: dict[int, Candidate] = {}
         self._keeps: dict[int, Mapping[str, int]] = {}
         self._uses: dict[int, Mapping[str, int]] = {}
@@ -122,7 +122,7 @@ class Picker:
 
         Behind one that has no room, those of its lane have none and keep back nothing new.
         """
-        rooms, full = dict(self._rooms), set[int]()
+        rooms, full = self._rooms.copy(), set[int]()
         for one in starvation.starved(self._scheduler, self._tx, self._request.abilities):
             if not one.keeps or one.job.lane_id in full:
                 continue
@@ -171,7 +171,7 @@ class Picker:
     def _use(self, candidate: Candidate, uses: Mapping[str, int]) -> None:
         """What the candidate takes is not there for those that are considered after it."""
         for name, amount in uses.items():
-            left = self._left[name]
+            left = self._left_of(name)
             if left is not None:
                 self._left[name] = left - amount
         if candidate.job.gated:
@@ -180,10 +180,15 @@ class Picker:
     def _fits(self, number: int, uses: Mapping[str, int]) -> bool:
         """Whether a job fits beside those taken before it and what is kept for others."""
         for name, amount in uses.items():
-            left = self._left[name]
+            left = self._left_of(name)
             if left is not None and amount > left - (self._kept(name, number) if amount else 0):
                 return False
         return True
+
+    def _left_of(self, name: str) -> int | None:
+        if name not in self._left:
+            self._left[name] = self._rooms[name].left
+        return self._left[name]
 
     def is_full_for(self, one: ReadyLane) -> bool:
         """Whether a limit has no room for one more job of this lane."""

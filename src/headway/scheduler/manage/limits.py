@@ -49,6 +49,8 @@ def put(
         raise errors.InvalidRequest("size", f"{size} is not between 0 and {LARGEST_SIZE}")
     if rate is not None:
         limits.read_rate(rate)
+        if name.endswith(limits.FAMILY):
+            raise errors.InvalidRequest("rate", "a family of limits has a size for each key only")
     with lane_waits.kept(scheduler, tx):
         kept.put(tx, limits.Limit(name=name, size=size, rate=rate))
     tx.wake(READY)

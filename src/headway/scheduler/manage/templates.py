@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from headway.domain import errors
+from headway.domain.manage.limits import is_by_key, is_known
 from headway.domain.manage.templates import Template, TemplateStatus
 from headway.domain.requests import job_requests
 from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
@@ -92,7 +93,8 @@ def _check(scheduler: Scheduler, tx: Transaction, template: Template) -> None:
     job_requests.check_retry_policy(template.retry_policy)
     defined = {limit.name for limit in limits.defined(tx)}
     for name in template.limits:
-        if name not in defined:
+        # Which limit one is that takes its key from a param shows when a job is made.
+        if not is_known(name, defined) and not is_by_key(name):
             raise errors.UnknownLimit(name)
     # A template may leave params out, so no handler looks at them before a job is made.
     without_handlers = dataclasses.replace(scheduler, handlers={})

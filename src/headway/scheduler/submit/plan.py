@@ -9,6 +9,7 @@ import msgspec
 
 from headway.domain import errors
 from headway.domain.jobs import POSITION_GAP, After, AfterGroup, JobTerms, Lane, Terms
+from headway.domain.manage import limits
 from headway.domain.manage.templates import Template
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import JobRequest
@@ -102,7 +103,7 @@ class _Planner:
     def new_job(self, plan: Plan, after: tuple[After, ...]) -> NewJob:
         """The job of a plan, or the reason why there can be none."""
         request, template, origin = plan.request, plan.template, self._origin
-        lane_id, job_type = self._lane(request, template)
+        lane_id, job_type = self._lane(plan)
         body = params.encode(self._scheduler, job_type, plan.params)
         step = plan.number - self._allocation.number
         start = job_requests.start_time(request, self._facts.now)
@@ -131,21 +132,33 @@ class _Planner:
             dedup_key=request.dedup_key,
         )
 
-    def _lane(self, request: JobRequest, template: Template | None) -> tuple[int, str]:
+    def _lane(self, plan: Plan) -> tuple[int, str]:
         """The lane of a job and its job type; most jobs of a batch say the same of it."""
-        if request.requires or request.limits or request.constraints:
-            return self._find_lane(request, template)
+        request, template = plan.request, plan.template
+        if request.requires or request.limits or request.constraints or _has_limits(template):
+            return self._find_lane(plan)
         said = (template and template.template_id, request.limits is None, *_of_lane(request))
         if said not in self._places:
-            self._places[said] = self._find_lane(request, template)
+            self._places[said] = self._find_lane(plan)
         return self._places[said]
 
-    def _find_lane(self, request: JobRequest, template: Template | None) -> tuple[int, str]:
-        lane = job_requests.lane_of(request, template)
+    def _find_lane(self, plan: Plan) -> tuple[int, str]:
+        lane = job_requests.lane_of(plan.request, plan.template)
         command_permission.check_allowed(self._scheduler, lane)
+        if any(map(limits.is_by_key, lane.limits)):
+            lane = self._with_keys(plan, lane)
         self._check_limits(lane.limits)
         self.lanes.append(lane)
         return len(self.lanes) - 1, lane.job_type
+
+    def _with_keys(self, plan: Plan, lane: Lane) -> Lane:
+        """The lane with the limits that these params name; a default of the handler counts."""
+        handler = self._scheduler.handlers.get(lane.job_type)
+        given = {**(handler.defaults if handler else {}), **plan.params}
+        named = {limits.filled_in(name, given): amount for name, amount in lane.limits.items()}
+        for name in named:
+            job_requests.check_name("limits", name)
+        return msgspec.structs.replace(lane, limits=dict(sorted(named.items())))
 
     def _terms(self, plan: Plan, after: tuple[After, ...]) -> Terms:
         request, template = plan.request, plan.template
@@ -173,8 +186,15 @@ class _Planner:
 
     def _check_limits(self, named: Mapping[str, int]) -> None:
         for name in named:
-            if name not in self._facts.limits:
+            if name.endswith(limits.FAMILY):
+                raise errors.InvalidRequest("limits", f"{name!r} is a family: name one of its keys")
+            if not limits.is_known(name, self._facts.limits):
                 raise errors.UnknownLimit(name)
+
+
+def _has_limits(template: Template | None) -> bool:
+    """Whether a template names limits, which may take a key from the params of each job."""
+    return template is not None and bool(template.limits)
 
 
 _of_lane = operator.attrgetter("job_type", "queue", "cost_units", "requires")

@@ -8,7 +8,16 @@ import msgspec
 from headway.domain.answers import Paused
 from headway.domain.gates.pause import Pause
 from headway.domain.jobs import Lane
-from headway.domain.manage.limits import ConcurrencyPolicy, Limit, Rate, Room, Start, read_rate
+from headway.domain.manage.limits import (
+    FAMILY,
+    ConcurrencyPolicy,
+    Limit,
+    Rate,
+    Room,
+    Rooms,
+    Start,
+    read_rate,
+)
 from headway.domain.values import moments
 from headway.storage import lanes, records
 from headway.storage.engine import question
@@ -62,7 +71,7 @@ def rooms(
     *,
     with_users: bool = False,
     ahead: Iterable[Question[Any]] = (),
-) -> dict[str, Room]:
+) -> Rooms:
     """Each limit with what is used of it, derived from the live leases.
 
     Questions that are likely to be asked next may share the round trip.
@@ -70,14 +79,14 @@ def rooms(
     found = rooms_of(tx, policy, Usage(*tx.ask(DEFINED, USED, ahead=ahead)))
     if not with_users:
         return found
-    users = _users(tx, policy)
-    return {
-        name: _with_starts(tx, msgspec.structs.replace(room, users=tuple(users.get(name, ()))))
-        for name, room in found.items()
-    }
+    found.users = _users(tx, policy)
+    for name, room in found.items():
+        users = tuple(found.users.get(name, ()))
+        found[name] = _with_starts(tx, msgspec.structs.replace(room, users=users))
+    return found
 
 
-def rooms_of(tx: Transaction, policy: ConcurrencyPolicy, usage: Usage) -> dict[str, Room]:
+def rooms_of(tx: Transaction, policy: ConcurrencyPolicy, usage: Usage) -> Rooms:
     """Each limit with what is used of it, from leases that were read before."""
     used: dict[str, int] = {}
     for one in usage.lanes:
@@ -85,7 +94,7 @@ def rooms_of(tx: Transaction, policy: ConcurrencyPolicy, usage: Usage) -> dict[s
             used[name] = used.get(name, 0) + amount * one.leases
     rates = {one.name: read_rate(one.rate) for one in usage.defined if one.rate}
     started = _started(tx, rates)
-    return {
+    found = {
         one.name: Room(
             name=one.name,
             size=one.size,
@@ -95,6 +104,8 @@ def rooms_of(tx: Transaction, policy: ConcurrencyPolicy, usage: Usage) -> dict[s
         )
         for one in usage.defined
     }
+    families = {name: room for name, room in found.items() if name.endswith(FAMILY)}
+    return Rooms(found, families, used)
 
 
 def _started(tx: Transaction, rates: Mapping[str, Rate]) -> dict[str, int]:
@@ -226,7 +237,8 @@ def remove(tx: Transaction, name: str) -> None:
 
 def is_named(tx: Transaction, name: str) -> bool:
     """Whether active jobs name a limit."""
-    return bool(tx.value("lanes_naming_limit", name=name))
+    prefix = name.removesuffix("*") if name.endswith(FAMILY) else ""
+    return bool(tx.value("lanes_naming_limit", name=name, prefix=prefix))
 
 
 def pause(tx: Transaction, what: Pause) -> bool:

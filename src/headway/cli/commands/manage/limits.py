@@ -16,7 +16,9 @@ app = commands()
 Name = Annotated[
     str,
     typer.Argument(
-        metavar="NAME", help="capacity, global, type:NAME, resource:NAME …", show_default=False
+        metavar="NAME",
+        help="capacity, global, type:NAME, resource:NAME, tenant:* …",
+        show_default=False,
     ),
 ]
 
