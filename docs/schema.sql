@@ -88,7 +88,7 @@ CREATE TABLE jobs (
         WHEN 'RUNNING' THEN 2 WHEN 'SUSPENDED' THEN 4
         WHEN 'SUCCEEDED' THEN 3 WHEN 'FAILED' THEN 3 WHEN 'SKIPPED' THEN 3 WHEN 'TIMEOUT' THEN 3
         WHEN 'CANCELLED' THEN 3 WHEN 'BLOCKED_BY_DEPENDENCY' THEN 3 WHEN 'BLOCKED_BY_APPROVAL' THEN 3
-        END) STORED, blocked_by TEXT, delayed INTEGER NOT NULL DEFAULT 0, lane_mark INTEGER NOT NULL DEFAULT 0, first_job INTEGER NOT NULL GENERATED ALWAYS AS (abs(chain)) VIRTUAL, history INTEGER NOT NULL GENERATED ALWAYS AS (chain < 0) VIRTUAL, parent INTEGER, journal INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, snoozes INTEGER NOT NULL DEFAULT 0,
+        END) STORED, blocked_by TEXT, delayed INTEGER NOT NULL DEFAULT 0, lane_mark INTEGER NOT NULL DEFAULT 0, first_job INTEGER NOT NULL GENERATED ALWAYS AS (abs(chain)) VIRTUAL, history INTEGER NOT NULL GENERATED ALWAYS AS (chain < 0) VIRTUAL, parent INTEGER, journal INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, snoozes INTEGER NOT NULL DEFAULT 0, start_by INTEGER,
     CONSTRAINT ended_exactly_if_finished_at CHECK ((finished_at IS NOT NULL) = (phase = 3)),
     CONSTRAINT claimed_exactly_if_claim_expires CHECK ((claim_expires_at IS NOT NULL) = (phase = 1)),
     CONSTRAINT running_has_a_run CHECK (phase <> 2 OR (run_id IS NOT NULL AND started_at IS NOT NULL)),
@@ -449,6 +449,9 @@ CREATE TABLE signals (
     payload TEXT,
     PRIMARY KEY (chain, name, place)
 ) WITHOUT ROWID;
+
+CREATE INDEX jobs_start_by ON jobs (start_by)
+    WHERE start_by IS NOT NULL AND started_at IS NULL AND finished_at IS NULL;
 
 CREATE TABLE job_names (
     job_number INTEGER PRIMARY KEY,

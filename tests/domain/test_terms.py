@@ -8,7 +8,11 @@ from headway.domain.manage.templates import Template, defaults
 from headway.domain.requests.job_requests import JobRequest, shared_terms
 from headway.domain.requests.template_requests import TemplatePatch, TemplateRequest
 
-SPANS = {"timeout_s": "timeout", "dedup_window_s": "dedup_window"}
+SPANS = {
+    "timeout_s": "timeout",
+    "dedup_window_s": "dedup_window",
+    "start_within_s": "start_within",
+}
 
 
 def test_a_shown_job_has_every_term() -> None:

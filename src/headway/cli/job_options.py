@@ -62,6 +62,12 @@ Timeout = Annotated[
     str | None,
     typer.Option("--timeout", metavar="SPAN", help="Stop it after this long, e.g. 90s, 10m, 2h."),
 ]
+StartWithin = Annotated[
+    str | None,
+    typer.Option(
+        "--start-within", metavar="SPAN", help="Cancel it unless it starts this soon, e.g. 10m."
+    ),
+]
 Requires = Annotated[
     list[str] | None, typer.Option("--requires", help="Run only on workers with this capability.")
 ]
@@ -161,6 +167,7 @@ def chosen(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if "limits" in found:
         found["limits"] = dict(_limit(text) for text in found["limits"])
     positive("--timeout", found.get("timeout"))
+    positive("--start-within", found.get("start_within"))
     if ("dedup_key" in found) != ("dedup_window" in found):
         raise errors.InvalidRequest("--dedup-key", "goes together with --dedup-window")
     if "pinned_head" in found:

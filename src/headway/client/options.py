@@ -31,6 +31,7 @@ class JobOptions(TypedDict, total=False):
     backoff: Literal["exponential", "fixed"] | Callable[[int], float | str]
     max_crashes: int
     timeout: float | str
+    start_within: float | str
     delay: float | str
     needs: Sequence[str] | str
     produces: Sequence[str] | str
@@ -123,7 +124,12 @@ def check(chosen: BatchJobRequest) -> None:
 
 
 _LISTS = {"needs", "produces", "requires", "tags"}
-_SPANS = {"timeout": "timeout_s", "delay": "delay_s", "dedup_window": "dedup_window_s"}
+_SPANS = {
+    "timeout": "timeout_s",
+    "delay": "delay_s",
+    "dedup_window": "dedup_window_s",
+    "start_within": "start_within_s",
+}
 
 
 _KNOWN = sorted(SubmitOptions.__annotations__)

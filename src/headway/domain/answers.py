@@ -42,6 +42,8 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     startable: bool
     gates: tuple[GateRow, ...]
     ahead: int
+    start_by: datetime | None = None
+    """When a job that waits ends CANCELLED unless it has started."""
 
 
 class CurrentJob(msgspec.Struct, frozen=True, kw_only=True):

@@ -118,6 +118,8 @@ class SharedTerms(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float | None = None
     webhook_url: str | None = None
     tags: tuple[str, ...] = ()
+    start_within_s: float | None = None
+    """A job that has not started so long after it may start ends CANCELLED."""
 
 
 class JobTerms(SharedTerms, frozen=True, kw_only=True):
@@ -208,6 +210,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     requires: tuple[str, ...] = ()
     limits: dict[str, int] = msgspec.field(default_factory=dict)
     timeout_s: float | None = None
+    start_within_s: float | None = None
+    start_by: datetime | None = None
+    """When it ends CANCELLED unless it has started."""
     retry_policy: RetryPolicy = RetryPolicy()
     webhook_url: str | None = None
     idempotency_key: str | None = None

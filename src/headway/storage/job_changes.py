@@ -22,6 +22,7 @@ class Change(NamedTuple):
     position: int
     scheduled_for: int | None
     delayed: int
+    start_by: int | None
 
 
 def unchanged(record: JobRecord) -> Change:
@@ -85,6 +86,7 @@ class Fresh(NamedTuple):
     number: int
     open_deps: int
     waits: Closed | None
+    start_by: int | None = None
 
 
 def rewind(tx: Transaction, fresh: Iterable[Fresh]) -> None:
@@ -101,4 +103,5 @@ def _row(one: Fresh) -> dict[str, object]:
         "wait_kind": waits.kind if waits else None,
         "wait_detail": waits.detail if waits else None,
         "waited_on": codec.dump([waits.kind] if waits else []),
+        "start_by": one.start_by,
     }

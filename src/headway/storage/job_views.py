@@ -112,6 +112,7 @@ def _view(row: Row, waits_on: Row | None) -> Job:
         queued_at=moments.maybe_from_millis(row["queued_at"]),
         started_at=moments.maybe_from_millis(row["started_at"]),
         finished_at=moments.maybe_from_millis(row["finished_at"]),
+        start_by=moments.maybe_from_millis(row["start_by"]),
         claim_expires_at=moments.maybe_from_millis(row["claim_expires_at"]),
         worker_id=row["worker_id"],
         run_id=row["run_id"],

@@ -70,6 +70,8 @@ class Begun(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     due_at: int | None = None
     queued_at: int | None = None
     """Since when nothing of its own keeps it from starting."""
+    start_by: int | None = None
+    """When it ends unless it has started."""
     unmet: frozenset[tuple[int, Policy]] = frozenset()
     """The chains that it comes after and that have not met its policies."""
 
@@ -136,6 +138,7 @@ def _row(begun: Begun, now_ms: int) -> dict[str, Any]:
         waited_on=codec.dump([waits.kind]) if waits else "[]",
         created_at=now_ms,
         queued_at=begun.queued_at,
+        start_by=begun.start_by,
     )
     return row
 
@@ -153,10 +156,10 @@ _plain = operator.itemgetter(
 )
 _special = operator.itemgetter(
     *("due_at", "scheduled_for", "retry_of", "template_id", "schedule_id", "group_id"),
-    *("approval", "wait_kind", "unique_key", "idempotency_key", "dedup_key", "parent"),
+    *("approval", "wait_kind", "unique_key", "idempotency_key", "dedup_key", "parent", "start_by"),
     *("open_deps", "gated", "attempt", "generation"),
 )
-_NOTHING_SPECIAL = (*[None] * 12, 0, 0, 0, 1)
+_NOTHING_SPECIAL = (*[None] * 13, 0, 0, 0, 1)
 
 
 def _insert_edges(tx: Transaction, begun: Sequence[Begun]) -> None:

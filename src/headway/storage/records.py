@@ -103,6 +103,7 @@ class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
     crashes: int
     snoozes: int
     """How often the chain put itself off before this job."""
+    start_by: int | None
 
     @property
     def is_ready(self) -> bool:

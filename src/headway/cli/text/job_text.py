@@ -131,6 +131,7 @@ def _times(job: Job) -> list[tuple[str, Cell | None]]:
         ("started", words.when(job.started_at)),
         ("ended", words.when(job.finished_at)),
         ("took", words.span_of(job) if job.finished_at else None),
+        ("start by", words.when(job.start_by) if job.status in states.WAITING else None),
         ("timeout", durations.show(job.timeout_s) if job.timeout_s else None),
     ]
 

@@ -39,6 +39,8 @@ def show(session: Session, job: Job, why: Why) -> None:
         screen.line("  ", *_gate(session, job, row))
         for line in _blockers(session, row.blockers, seen={job.job_id}, depth=1):
             screen.line(*line)
+    if why.start_by is not None:
+        screen.line("  it is cancelled unless it starts by ", words.when(why.start_by) or "")
     screen.line()
     for step in advice.next_steps(session, job, why):
         screen.line(step.sentence + (":" if step.command else ""))

@@ -250,6 +250,7 @@ def check_count(wanted: Sequence[JobRequest]) -> None:
 def check_shared(terms: SharedTerms) -> None:
     """Refuse terms of a job or a template that no job can have."""
     check_seconds("timeout_s", terms.timeout_s, zero=False)
+    check_seconds("start_within_s", terms.start_within_s, zero=False)
     check_url("webhook_url", terms.webhook_url)
     for tag in terms.tags:
         check_name("tags", tag)

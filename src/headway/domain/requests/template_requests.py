@@ -36,6 +36,7 @@ class TemplatePatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     priority: int | str | UnsetType = UNSET
     retry_policy: RetryPolicy | UnsetType = UNSET
     timeout_s: float | UnsetType | None = UNSET
+    start_within_s: float | UnsetType | None = UNSET
     cost_units: int | UnsetType = UNSET
     requires: tuple[str, ...] | UnsetType = UNSET
     limits: dict[str, int] | UnsetType = UNSET

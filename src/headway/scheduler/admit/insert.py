@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from headway.domain import events, states
+from headway.domain import deadlines, events, states
 from headway.domain.gates import Closed, after, time
 from headway.domain.gates.after import Before, PrecedingGroup, Predecessor
 from headway.domain.jobs import After, AfterGroup
@@ -30,8 +30,9 @@ def insert(tx: Transaction, new: Sequence[NewJob]) -> Inserted:
     statuses = _statuses(tx, new)
     begun = [_begin(tx, job, statuses) for job in new]
     for one in begun:
-        if one.due_at is not None:
-            tx.due_at(one.due_at)
+        for moment in (one.due_at, one.start_by):
+            if moment is not None:
+                tx.due_at(moment)
     tx.note_all(events.SUBMITTED, {one.job.number: {"status": one.status} for one in begun})
     written = new_jobs.insert(tx, begun)
     tx.wake(READY)
@@ -64,8 +65,9 @@ def _statuses(tx: Transaction, new: Sequence[NewJob]) -> Statuses:
 
 def _begin(tx: Transaction, job: NewJob, statuses: Statuses) -> Begun:
     """The first status of a job by the gates of time and of other jobs."""
+    late_at = deadlines.start_by(job.terms.start_within_s, job.scheduled_for, tx.now_ms)
     if job.scheduled_for is None and not job.terms.comes_after:
-        return Begun(job=job, queued_at=None if job.gated else tx.now_ms)
+        return Begun(job=job, queued_at=None if job.gated else tx.now_ms, start_by=late_at)
     unmet = [one for one in job.terms.comes_after if not _is_met(job, one, statuses)]
     closed = _first_closed(tx, job, unmet, statuses)
     late = closed is not None and closed.status is states.QUEUED
@@ -74,6 +76,7 @@ def _begin(tx: Transaction, job: NewJob, statuses: Statuses) -> Begun:
         waits=None if closed is None or closed.forever else closed,
         due_at=job.scheduled_for if late else None,
         queued_at=None if closed or job.gated else tx.now_ms,
+        start_by=late_at,
         unmet=frozenset((one.number, one.policy) for one in unmet),
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from headway.domain import errors, events
+from headway.domain import deadlines, errors, events
 from headway.domain.jobs import POSITION_GAP
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import JobPatch
@@ -84,7 +84,10 @@ def _changed(
     if patch.scheduled_for is not _UNSET:
         job_requests.check_moment("scheduled_for", patch.scheduled_for)
         moment = moments.maybe_to_millis(patch.scheduled_for)
-        change = change._replace(scheduled_for=moment, delayed=0)
+        late_at = deadlines.start_by(record.terms.start_within_s, moment, tx.now_ms)
+        change = change._replace(scheduled_for=moment, delayed=0, start_by=late_at)
+        if late_at is not None:
+            tx.due_at(late_at)
     return change
 
 

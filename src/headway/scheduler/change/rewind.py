@@ -4,7 +4,7 @@ import os
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from headway.domain import artifacts, errors, events, states
+from headway.domain import artifacts, deadlines, errors, events, states
 from headway.domain.answers import RewindReport
 from headway.domain.gates import Closed, after
 from headway.domain.manage.tokens import Role
@@ -252,9 +252,16 @@ def _reset(tx: Transaction, root: JobRecord, found: RetrySet) -> list[JobRecord]
         for record in found.members
         if unmet[record.number] and unmet.keys() >= set(unmet[record.number])
     }
+    late_at = {
+        one.number: deadlines.start_by(one.terms.start_within_s, None, tx.now_ms)
+        for one in found.members
+    }
     job_changes.rewind(
-        tx, [Fresh(number, len(unmet[number]), behind.get(number)) for number in unmet]
+        tx,
+        [Fresh(n, len(unmet[n]), behind.get(n), start_by=late_at.get(n)) for n in unmet],
     )
+    for moment in filter(None, late_at.values()):
+        tx.due_at(moment)
     for record in found.members:
         facts = {"generation": record.generation + 1, "root": root.job_id}
         tx.note(events.REWOUND, record.number, facts)

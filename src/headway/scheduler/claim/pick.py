@@ -138,6 +138,8 @@ class Picker:
         self._seen.add(candidate.job.number)
         if self._late and self._waits_for_thread(candidate.job.number):
             return True
+        if candidate.job.says("start_within_s") and self._has_expired(candidate.job.number):
+            return True
         uses = self._uses_of(candidate)
         has_room = not self._request.lease or self._fits(candidate.job.number, uses)
         if candidate.job.gated and not self._is_still_open(candidate, has_room):
@@ -157,6 +159,11 @@ class Picker:
     def _waits_for_thread(self, number: int) -> bool:
         (record,) = jobs.read(self._tx, [number])
         return late_threads.closed(self._late, record) is not None
+
+    def _has_expired(self, number: int) -> bool:
+        """Whether it should have started before; then the timekeeper is about to end it."""
+        (record,) = jobs.read(self._tx, [number])
+        return record.start_by is not None and record.start_by <= self._tx.now_ms
 
     def _take(self, candidate: Candidate, uses: Mapping[str, int]) -> None:
         number = candidate.job.number

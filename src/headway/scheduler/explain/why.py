@@ -9,6 +9,7 @@ from headway.domain.answers import GateRow, GateState, Why
 from headway.domain.gates import GATES, Blocker, Closed, Gate, after, artifacts, locks
 from headway.domain.gates.locks import Holder
 from headway.domain.jobs import Job
+from headway.domain.values import moments
 from headway.scheduler.admit import late_threads, lock_queues, own_gates
 from headway.scheduler.admit.gate_facts import Facts, gather
 from headway.scheduler.admit.lane_gates import LaneGates
@@ -46,6 +47,9 @@ def why(scheduler: Scheduler, tx: Transaction, reference: str | int) -> Why:
         startable=record.status in states.ACTIVE and not _never(closed.values()),
         gates=_with_ancestors(tx, record, _rows(scheduler, tx, record, closed)),
         ahead=_ahead(tx, record) if record.status in states.WAITING else 0,
+        start_by=moments.maybe_from_millis(record.start_by)
+        if record.status in states.WAITING | states.CLAIMS
+        else None,
     )
 
 

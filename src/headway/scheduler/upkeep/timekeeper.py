@@ -11,13 +11,15 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
-from headway.domain import errors
+from headway.domain import deadlines, errors, states
 from headway.domain.values import moments
 from headway.scheduler.admit import lane_waits, lock_queues, postponed
 from headway.scheduler.finish import consequences
+from headway.scheduler.finish.ends import Ended
 from headway.scheduler.lease import expire
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import clock_steps, direct, probe, trigger
+from headway.storage import jobs
 from headway.storage.admit import watches
 from headway.storage.engine.transaction import DUE, SAFETY_POLL_S, Transaction
 from headway.storage.manage import limits
@@ -154,6 +156,7 @@ def _steps(scheduler: Scheduler, started_at: datetime) -> list[Callable[[Transac
     return [
         lambda tx: expire.expire_leases(scheduler, tx),
         lambda tx: expire.expire_claims(scheduler, tx),
+        lambda tx: _end_late(scheduler, tx),
         lambda tx: _admit_due(scheduler, tx),
         lambda tx: trigger.fire_due(scheduler, tx, started_at),
         lambda tx: direct.expire(scheduler, tx),
@@ -161,6 +164,25 @@ def _steps(scheduler: Scheduler, started_at: datetime) -> list[Callable[[Transac
         lambda tx: _settle_on(scheduler, tx),
         lambda tx: _open_rates(scheduler, tx),
     ]
+
+
+def _end_late(scheduler: Scheduler, tx: Transaction) -> int:
+    """Jobs that have not started in time end CANCELLED."""
+    late = jobs.read(tx, due.late_jobs(tx, BATCH))
+    consequences.settle(
+        scheduler,
+        tx,
+        [
+            Ended(
+                record=one,
+                status=states.CANCELLED,
+                reason=deadlines.expired(one.start_by or tx.now_ms),
+                retry=False,
+            )
+            for one in late
+        ],
+    )
+    return len(late)
 
 
 def _admit_due(scheduler: Scheduler, tx: Transaction) -> int:

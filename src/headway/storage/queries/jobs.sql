@@ -49,7 +49,7 @@ AND first_job <> (SELECT first_job FROM jobs WHERE number = :number) LIMIT 1;
 -- name: change_job
 -- New params, priority, position or time of a job that waits.
 UPDATE jobs SET payload_id = :payload_id, priority = :priority, position = :position,
-    scheduled_for = :scheduled_for, delayed = :delayed
+    scheduled_for = :scheduled_for, delayed = :delayed, start_by = :start_by
 WHERE number = :number;
 
 -- name: admit_jobs
@@ -135,6 +135,23 @@ SELECT number FROM jobs WHERE due_at <= :now ORDER BY due_at LIMIT :count;
 -- name: next_due_job
 -- When the next job's time comes.
 SELECT (SELECT due_at FROM jobs WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1) AS at;
+
+-- name: late_jobs
+-- Jobs that have not started by when they should have.
+SELECT number FROM jobs
+WHERE start_by <= :now AND start_by IS NOT NULL AND started_at IS NULL AND finished_at IS NULL
+ORDER BY start_by LIMIT :count;
+
+-- name: next_late_job
+-- When the next job must have started.
+SELECT (SELECT start_by FROM jobs WHERE start_by IS NOT NULL AND started_at IS NULL AND finished_at IS NULL
+    ORDER BY start_by LIMIT 1) AS at;
+
+-- name: move_deadlines_of_starts
+-- The clock was set: a span until a start lasts as long as was meant, unless it counts from a moment that was named.
+UPDATE jobs SET start_by = start_by + :shift::bigint
+WHERE start_by IS NOT NULL AND started_at IS NULL AND finished_at IS NULL
+AND (delayed = 1 OR scheduled_for IS NULL) AND NOT created_at BETWEEN :looked AND :now;
 
 -- name: expired_claims
 -- Claims that no worker turned into a lease in time.

@@ -96,6 +96,7 @@ def submit(
     retry_delay: given.RetryDelay = None,
     max_retry_delay: given.MaxRetryDelay = None,
     jitter: given.Jitter = False,
+    start_within: given.StartWithin = None,
     backoff: given.Backoff = None,
     max_crashes: given.MaxCrashes = None,
     requires: given.Requires = None,

@@ -1,3 +1,8 @@
 -- How many runs of a job's chain crashed, and how often it put itself off: both have an end.
 ALTER TABLE jobs ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN snoozes INTEGER NOT NULL DEFAULT 0;
+
+-- Until when a job must have started.
+ALTER TABLE jobs ADD COLUMN start_by INTEGER;
+CREATE INDEX jobs_start_by ON jobs (start_by)
+    WHERE start_by IS NOT NULL AND started_at IS NULL AND finished_at IS NULL;
