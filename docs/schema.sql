@@ -292,7 +292,7 @@ CREATE TABLE schedules (
     template_id TEXT NOT NULL REFERENCES templates,
     next_at     INTEGER,
     body        TEXT NOT NULL
-) WITHOUT ROWID;
+, app TEXT) WITHOUT ROWID;
 
 CREATE INDEX schedules_due ON schedules (next_at) WHERE next_at IS NOT NULL;
 
@@ -452,6 +452,8 @@ CREATE TABLE signals (
 
 CREATE INDEX jobs_start_by ON jobs (start_by)
     WHERE start_by IS NOT NULL AND started_at IS NULL AND finished_at IS NULL;
+
+CREATE INDEX schedules_app ON schedules (app) WHERE app IS NOT NULL;
 
 CREATE TABLE job_names (
     job_number INTEGER PRIMARY KEY,

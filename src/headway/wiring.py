@@ -68,6 +68,12 @@ def named(reference: str, setting: str, usual: str | None = None) -> Any:
         raise errors.InvalidRequest(setting, f"module {module_name!r} has no {name!r}") from None
 
 
+def full_name(reference: str) -> str:
+    """The reference to an app, written in the one way that names it."""
+    module_name, _, name = reference.partition(":")
+    return f"{module_name}:{name or 'app'}"
+
+
 def _checked_app(found: Any, reference: str) -> "App":
     from headway.client.app import App
 

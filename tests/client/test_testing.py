@@ -163,3 +163,33 @@ def test_retry_rules_that_no_job_could_follow_are_refused_at_the_decorator() -> 
         app.job(retry_on="OSError")  # type: ignore[call-overload]
     with pytest.raises(headway.InvalidRequest, match="can only be given to"):
         app.submit("x", backoff=lambda attempt: 1)
+
+
+def test_schedules_in_code_fire_when_the_clock_is_moved() -> None:
+    app = make_app()
+    ran: list[str] = []
+
+    @app.job(cron=["0 3 * * *", "0 15 * * *"], timezone="Europe/Berlin")
+    def report() -> None:
+        ran.append("report")
+
+    @app.job(every="6h")
+    def clean(depth: int = 1) -> None:
+        ran.append("clean")
+
+    with testing.Harness(app) as harness:
+        harness.advance("1d")
+    assert sorted(ran) == ["clean"] * 4 + ["report"] * 2
+
+
+def test_a_schedule_that_could_never_make_a_job_is_refused_at_the_decorator() -> None:
+    app = make_app()
+    with pytest.raises(headway.Invalid, match="cron"):
+        app.job(cron="every day")(lambda: None)
+    with pytest.raises(headway.Invalid, match="less than a second"):
+        app.job(every=0.5)(lambda: None)
+
+    def needs_a_name(name: str) -> None: ...
+
+    with pytest.raises(TypeError, match="give each parameter a default"):
+        app.job(every="5m")(needs_a_name)

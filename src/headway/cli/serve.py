@@ -5,7 +5,7 @@ import dataclasses
 import logging
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,11 +14,12 @@ import msgspec
 from headway import admin_token, collector, local_wiring, log_lines, wiring, worker_wiring
 from headway.cli import work
 from headway.domain import errors
+from headway.domain.manage.code_schedules import Changes, Timing
 from headway.domain.manage.tokens import Role
 from headway.http import server as http_server
 from headway.http.auth.security import LOOPBACK
 from headway.http.server import Server
-from headway.scheduler.manage import limits
+from headway.scheduler.manage import code_schedules, limits
 from headway.scheduler.scheduler import Scheduler
 from headway.server_file import ServerFile
 from headway.settings import Settings
@@ -56,7 +57,24 @@ def serve(settings: Settings, *, json: bool = False) -> None:
             _warn_of_plain_http(settings)
             admin_token.ensure(settings.data_dir, scheduler)
             store.write(lambda tx: limits.set_sizes(scheduler, tx, settings.limits))
+            if app is not None:
+                _match_schedules(scheduler, wiring.full_name(settings.app or ""), app.schedules)
             _serve(settings, scheduler, listening, pool, app.prepares if app else (), json)
+
+
+def _match_schedules(
+    scheduler: Scheduler, app: str, wanted: Mapping[str, Sequence[Timing]]
+) -> None:
+    """The schedules of the app match its code, whatever they were when a server last started."""
+    found = scheduler.store.write(lambda tx: code_schedules.match(scheduler, tx, app, wanted))
+    if found != Changes():
+        log.info(
+            "schedules in the code of %s: %d new, %d changed, %d retired",
+            app,
+            len(found.new),
+            len(found.changed),
+            len(found.retired),
+        )
 
 
 def _serve(

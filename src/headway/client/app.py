@@ -12,7 +12,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 import msgspec
 
 from headway import settings as settings_module
-from headway.client import options, parents
+from headway.client import options, parents, schedules
 from headway.client.client import Client
 from headway.client.functions import (
     AsyncContextJobFunction,
@@ -29,6 +29,7 @@ from headway.client.pipelines import Pipeline, handles
 from headway.domain import errors
 from headway.domain.handlers import Handler
 from headway.domain.jobs import Job
+from headway.domain.manage.code_schedules import Timing
 from headway.domain.manage.reservations import WAIT_TIMEOUT_S
 from headway.domain.requests import job_requests
 from headway.domain.requests.job_requests import BatchJobRequest, DirectBody
@@ -65,6 +66,7 @@ class App:
         self.handlers: dict[str, Handler] = {}
         self.prepares: dict[str, Callable[[], Any]] = {}
         self.defaults: dict[str, dict[str, Any]] = {}
+        self.schedules: dict[str, tuple[Timing, ...]] = {}
 
     @property
     def settings(self) -> Settings:
@@ -143,6 +145,9 @@ class App:
         prepare: Callable[[], Any] | None = None,
         retry_on: Exceptions | None = None,
         give_up_on: Exceptions = (),
+        cron: str | Sequence[str] = (),
+        every: float | str | Sequence[float | str] = (),
+        timezone: str = "UTC",
         **chosen: Unpack[HandlerOptions],
     ) -> Decorator: ...
 
@@ -155,11 +160,15 @@ class App:
         prepare: Callable[[], Any] | None = None,
         retry_on: Exceptions | None = None,
         give_up_on: Exceptions = (),
+        cron: str | Sequence[str] = (),
+        every: float | str | Sequence[float | str] = (),
+        timezone: str = "UTC",
         **chosen: Unpack[HandlerOptions],
     ) -> Any:
         """Make a function a job. Options given here hold for every submit.
 
         With `retry_on`, only these exceptions are retried; those of `give_up_on` never are.
+        With `cron` or `every`, one or several, a server that has the app makes jobs by itself.
         """
         rules, chosen = options.retry_rules(retry_on, give_up_on, chosen)
 
@@ -167,12 +176,15 @@ class App:
             handler = Handler.of(function, job_type=name, isolation=isolation, rules=rules)
             plain = options.request(handler.job_type, {}, chosen)
             options.check(plain)
+            timings = schedules.timings(handler, cron, every, timezone)
             if handler.job_type in self.handlers:
                 raise ValueError(
                     f"there are two jobs named {handler.job_type!r}; give one of them another name"
                 )
             self.handlers[handler.job_type] = handler
             self.defaults[handler.job_type] = job_requests.said(plain)
+            if timings:
+                self.schedules[handler.job_type] = timings
             if prepare is not None:
                 self.prepares[handler.job_type] = prepare
             return job_function(self, handler, chosen)

@@ -16,6 +16,7 @@ from headway.operations.local import LocalTransport
 from headway.protocol.work_values import Report, Started
 from headway.scheduler.claim import dispatch
 from headway.scheduler.claim.dispatch import ClaimRequest
+from headway.scheduler.manage import code_schedules
 from headway.scheduler.programs import reports
 from headway.scheduler.scheduler import Rules, Scheduler
 from headway.scheduler.upkeep import timekeeper
@@ -57,6 +58,7 @@ class Harness:
             handlers=app.handlers,
             defaults=app.defaults,
         )
+        self.store.write(lambda tx: code_schedules.match(self.scheduler, tx, "test", app.schedules))
         self._executor = ThreadExecutor(app.handlers, 1, app=app)
         self._journal = StepRecorder(LocalKeeper(self.scheduler, WORKER), now=self.clock.now)
         self._started_at = self.clock.now()

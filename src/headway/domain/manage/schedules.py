@@ -35,6 +35,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime | None = None
     timezone: str = "UTC"
     enabled: bool = True
+    app: str | None = None
+    """The app whose code asks for it; None for one that was made by hand."""
     params: dict[str, Any] = msgspec.field(default_factory=dict)
     priority: int | None = None
     catchup: Catchup = Catchup.ONE

@@ -45,7 +45,7 @@ def create(
     _check(tx, schedule)
     _check_params(scheduler, schedule, template)
     command_permission.check_fire(tx, role, schedule)
-    schedule = _with_next(schedule, tx.now)
+    schedule = with_next(schedule, tx.now)
     schedules.insert(tx, schedule)
     tx.wake(DUE)
     return schedule
@@ -85,7 +85,7 @@ def change(
         _check_params(scheduler, new, template or _template(tx, new.template_id))
     command_permission.check_fire(tx, role, new)
     if any(getattr(old, time) != getattr(new, time) for time in (*TIMES, "timezone", "enabled")):
-        new = _with_next(new, tx.now)
+        new = with_next(new, tx.now)
     schedules.update(tx, new)
     tx.wake(DUE)
     return new
@@ -186,7 +186,7 @@ def _check_params(scheduler: Scheduler, schedule: Schedule, template: Template) 
     params.encode(scheduler, template.job_type, given)
 
 
-def _with_next(schedule: Schedule, now: datetime) -> Schedule:
+def with_next(schedule: Schedule, now: datetime) -> Schedule:
     """The schedule with its next fire; one that never comes is refused."""
     upcoming = timetable(schedule).next_after(now)
     if upcoming is None and schedule.enabled:

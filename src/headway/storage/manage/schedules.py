@@ -45,9 +45,14 @@ def ahead(tx: Transaction, after: str, count: int) -> list[Schedule]:
     return [_schedule(row) for row in rows]
 
 
+def of_app(tx: Transaction, app: str) -> list[Schedule]:
+    """The schedules that the code of an app asks for, oldest first."""
+    return [_schedule(row) for row in tx.rows("schedules_of_app", app=app)]
+
+
 def insert(tx: Transaction, schedule: Schedule) -> None:
     """A new schedule."""
-    tx.do("insert_schedule", **_columns(schedule))
+    tx.do("insert_schedule", **_columns(schedule), app=schedule.app)
 
 
 def update(tx: Transaction, schedule: Schedule) -> None:

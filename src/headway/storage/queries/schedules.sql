@@ -1,6 +1,11 @@
 -- name: insert_schedule
 -- A new schedule.
-INSERT INTO schedules (schedule_id, template_id, next_at, body) VALUES (:schedule_id, :template_id, :next_at, :body);
+INSERT INTO schedules (schedule_id, template_id, next_at, body, app)
+VALUES (:schedule_id, :template_id, :next_at, :body, :app);
+
+-- name: schedules_of_app
+-- The schedules that the code of an app asks for, oldest first.
+SELECT body FROM schedules WHERE app = :app ORDER BY schedule_id;
 
 -- name: update_schedule
 -- A changed schedule.

@@ -296,6 +296,7 @@ def _sheet(session: "Session", schedule: "Schedule") -> None:
                 ("missed fires", schedule.catchup.value),
                 ("overlap", schedule.overlap.value),
                 ("template", template.name),
+                ("code of", schedule.app),
                 ("id", schedule.schedule_id),
             ]
         )

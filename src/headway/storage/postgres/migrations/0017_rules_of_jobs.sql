@@ -6,3 +6,7 @@ ALTER TABLE jobs ADD COLUMN snoozes bigint NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN start_by BIGINT;
 CREATE INDEX jobs_start_by ON jobs (start_by)
     WHERE start_by IS NOT NULL AND started_at IS NULL AND finished_at IS NULL;
+
+-- The app whose code asks for a schedule.
+ALTER TABLE schedules ADD COLUMN app text;
+CREATE INDEX schedules_app ON schedules (app) WHERE app IS NOT NULL;
