@@ -16,14 +16,8 @@ from headway.domain import states
 
 NOTHING_TO_WAIT_FOR = {
     headway.App: {
-        "as_child",
-        "client",
-        "job",
-        "pipeline",
-        "settings",
-        "record_step_on",
-        "submit_on",
-        "work_for",
+        *("around", "as_child", "client", "job", "on_shutdown", "on_startup", "pipeline"),
+        *("record_step_on", "settings", "submit_on", "work_for"),
     },
     headway.Client: set(),
     headway.JobFunction: {"options", "request", "record_step_on", "submit_on"},

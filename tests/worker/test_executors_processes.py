@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.worker import around_app
 from tests.worker.executor_helpers import Outcomes, eventually, make_work, read_when_there, run
 
 from headway.domain.handlers import Handler
@@ -130,6 +131,35 @@ def executor() -> Iterator[ProcessExecutor]:
     handlers["shout"] = shout_handler
     yield ProcessExecutor(handlers, Nursery(guard, grace=0.2), result_limit=1_000_000)
     guard.close()
+
+
+@pytest.fixture
+def with_hooks() -> Iterator[ProcessExecutor]:
+    """An executor for an app with something around its handlers."""
+    guard = Guard()
+    yield ProcessExecutor(around_app.app.handlers, Nursery(guard, grace=0.2))
+    guard.close()
+
+
+def test_what_an_app_has_around_its_handlers_is_in_their_process(
+    with_hooks: ProcessExecutor, tmp_path: Path
+) -> None:
+    work = make_work(tmp_path, "apart")
+    assert run(with_hooks, work).result == "apart"
+    printed = (work.log_dir / "stdout.log").read_text()
+    logged = (work.log_dir / "stderr.log").read_text().splitlines()
+    assert printed.split() == ["started", "ended"]
+    assert [line.split(" ", 2)[2] for line in logged] == [
+        "INFO shop: begins 1",
+        "INFO shop: came to apart",
+    ]
+
+
+def test_the_retry_rules_of_a_handler_hold_in_its_process(
+    with_hooks: ProcessExecutor, tmp_path: Path
+) -> None:
+    outcome = run(with_hooks, make_work(tmp_path, "apart", {"fails": True}))
+    assert (outcome.status, outcome.retry) == (RunStatus.FAILED, False)
 
 
 def test_a_handler_runs_in_a_process_of_its_own(executor: ProcessExecutor, tmp_path: Path) -> None:

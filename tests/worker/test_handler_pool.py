@@ -26,6 +26,7 @@ import headway
 
 app = headway.App()
 prepared = []
+hooks = []
 
 
 @app.job
@@ -70,6 +71,26 @@ def hold(flag: str) -> int:
 @app.job
 def leave() -> None:
     os._exit(3)
+
+
+@app.on_startup
+async def started() -> None:
+    hooks.append("started")
+
+
+@app.on_shutdown
+def ended() -> None:
+    Path(__file__).with_name("ended").touch()
+
+
+@app.around
+def noted(ctx: headway.JobContext):
+    hooks.append((yield))
+
+
+@app.job
+def hooked() -> list[object]:
+    return list(hooks)
 
 
 @app.job(prepare=lambda: prepared.append(os.getpid()))
@@ -226,3 +247,12 @@ def test_runs_are_spread_over_the_processes(tmp_path: Path) -> None:
         assert len({one.next().result for one in outcomes}) == 2
     finally:
         pool.close()
+
+
+def test_hooks_of_the_app_run_in_each_process(
+    pool: HandlerPool, start: Start, tmp_path: Path
+) -> None:
+    results = [start("hooked")[2].next().result for _ in range(2)]
+    assert results == [["started"], ["started", ["started"]]]
+    pool.close()
+    assert (tmp_path / "ended").exists()

@@ -1,5 +1,6 @@
 """`headway worker`: a process that works for a server on this or another machine."""
 
+import contextlib
 import logging
 import os
 import signal
@@ -12,6 +13,7 @@ from headway import collector, log_lines, wiring, worker_wiring
 from headway.domain import errors
 from headway.files.log_parts import OutputBound
 from headway.settings import Settings
+from headway.worker.executors import process_hooks
 from headway.worker.job_lines import JobLines
 from headway.worker.log_shipper import LogShipper
 from headway.worker.loop import Worker
@@ -74,7 +76,11 @@ def work(settings: Settings) -> None:
         shipper=LogShipper(transport, data),
         lines=JobLines(settings.log_jobs, secret_params=settings.secret_params),
     )
-    _until_signal(worker, settings)
+    with contextlib.ExitStack() as stack:
+        if app is not None:
+            process_hooks.start_up(app.startups, executors.on_loop)
+            stack.callback(process_hooks.shut_down, app.shutdowns, executors.on_loop)
+        _until_signal(worker, settings)
 
 
 def _until_signal(worker: Worker, settings: Settings) -> None:

@@ -6,6 +6,7 @@
 >>> story.submit(genre="horror").result(timeout=60)
 """
 
+import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
@@ -27,7 +28,7 @@ from headway.client.handles import JobHandle
 from headway.client.options import Exceptions, HandlerOptions, SubmitOptions
 from headway.client.pipelines import Pipeline, handles
 from headway.domain import errors
-from headway.domain.handlers import Handler
+from headway.domain.handlers import Around, Handler
 from headway.domain.jobs import Job
 from headway.domain.manage.code_schedules import Timing
 from headway.domain.manage.reservations import WAIT_TIMEOUT_S
@@ -45,6 +46,7 @@ Result = TypeVar("Result")
 Body = TypeVar("Body")
 Query = TypeVar("Query")
 Answer = TypeVar("Answer")
+Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 
 class App:
@@ -66,6 +68,9 @@ class App:
         self.handlers: dict[str, Handler] = {}
         self.prepares: dict[str, Callable[[], Any]] = {}
         self.defaults: dict[str, dict[str, Any]] = {}
+        self.arounds: list[Around] = []
+        self.startups: list[Callable[[], Any]] = []
+        self.shutdowns: list[Callable[[], Any]] = []
         self.schedules: dict[str, tuple[Timing, ...]] = {}
 
     @property
@@ -173,7 +178,9 @@ class App:
         rules, chosen = options.retry_rules(retry_on, give_up_on, chosen)
 
         def decorate(function: Callable[..., Any]) -> JobFunction[..., Any]:
-            handler = Handler.of(function, job_type=name, isolation=isolation, rules=rules)
+            handler = Handler.of(
+                function, job_type=name, isolation=isolation, rules=rules, arounds=self.arounds
+            )
             plain = options.request(handler.job_type, {}, chosen)
             options.check(plain)
             timings = schedules.timings(handler, cron, every, timezone)
@@ -190,6 +197,28 @@ class App:
             return job_function(self, handler, chosen)
 
         return decorate if function is None else decorate(function)
+
+    def around(self, function: Hook) -> Hook:
+        """Have a generator function around each handler: it gets `ctx`, and yields once.
+
+        `yield` gives what the handler returned, and raises what it raised. The first one is the
+        outermost. It may be async, and may be decorated with `contextlib.contextmanager`.
+        """
+        plain = inspect.unwrap(function)
+        if not (inspect.isgeneratorfunction(plain) or inspect.isasyncgenfunction(plain)):
+            raise TypeError(f"{function!r} is not a generator function: it has to yield once")
+        self.arounds.append(plain)
+        return function
+
+    def on_startup(self, function: Hook) -> Hook:
+        """Call a function, plain or async, when a process begins to run handlers of this app."""
+        self.startups.append(function)
+        return function
+
+    def on_shutdown(self, function: Hook) -> Hook:
+        """Call a function, plain or async, before such a process ends, the last one first."""
+        self.shutdowns.append(function)
+        return function
 
     def submit(
         self,

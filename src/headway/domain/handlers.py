@@ -17,6 +17,9 @@ from headway.domain.values import json_types
 Isolation = Literal["thread", "process"]
 Function = Callable[..., Any]
 
+Around = Callable[[Any], Any]
+"""A generator function, plain or async, that takes the context and yields for the handler."""
+
 _NO_EXTRAS = object()
 NO_RULES = RetryRules()
 
@@ -33,6 +36,8 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
     extras: Any = _NO_EXTRAS
     returns: Any = Any
     rules: RetryRules = NO_RULES
+    arounds: Sequence[Around] = ()
+    """What the app has around each of its handlers, the outermost first."""
 
     @classmethod
     def of(
@@ -41,6 +46,7 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
         job_type: str | None = None,
         isolation: Isolation = "thread",
         rules: RetryRules = NO_RULES,
+        arounds: Sequence[Around] = (),
     ) -> Self:
         """Read a function's signature; a TypeError says what no job could ever fill."""
         name = _name_of(function, job_type)
@@ -70,6 +76,7 @@ class Handler(msgspec.Struct, frozen=True, kw_only=True):
             extras=extras,
             returns=returns,
             rules=rules,
+            arounds=arounds,
         )
 
     @property

@@ -26,6 +26,7 @@ from headway.storage.sqlite.database import SqliteDatabase
 from headway.testing.clock import MovableClock
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
+from headway.worker.executors import process_hooks
 from headway.worker.executors.threads import ThreadExecutor
 from headway.worker.local import LocalKeeper
 from headway.worker.programs.recorder import StepRecorder
@@ -61,6 +62,7 @@ class Harness:
         self.store.write(lambda tx: code_schedules.match(self.scheduler, tx, "test", app.schedules))
         self._executor = ThreadExecutor(app.handlers, 1, app=app)
         self._journal = StepRecorder(LocalKeeper(self.scheduler, WORKER), now=self.clock.now)
+        self._is_started = False
         self._started_at = self.clock.now()
         self._before = app._client
         app.client = Client(LocalTransport(self.scheduler))
@@ -68,6 +70,9 @@ class Harness:
     def run_until_idle(self) -> int:
         """Run jobs, one after the other, until nothing can run now; return how many ran."""
         run_logs.capture()
+        if not self._is_started:
+            process_hooks.start_up(self.app.startups, self._executor.on_loop)
+            self._is_started = True
         for ran in range(MOST_ROUNDS):
             while timekeeper.run_due(self.scheduler, self._started_at) <= 0:
                 pass
@@ -82,6 +87,8 @@ class Harness:
 
     def close(self) -> None:
         """Give the app its own client back and remove the store."""
+        if self._is_started:
+            process_hooks.shut_down(self.app.shutdowns, self._executor.on_loop)
         self._executor.close()
         self._journal.close()
         self.store.close()

@@ -1,7 +1,8 @@
 """The executor that belongs to a job type."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from headway.domain.jobs import COMMAND
 from headway.domain.runs import Outcome
@@ -30,3 +31,7 @@ class Executors(Executor):
     def together(self) -> contextlib.AbstractContextManager[None]:
         """Hand over the handlers that are started in this block in one piece."""
         return self._handlers.together()
+
+    def on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run something else where async handlers run, and wait for its end."""
+        return self._handlers.on_loop(coroutine)

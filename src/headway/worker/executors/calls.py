@@ -10,7 +10,7 @@ from headway.domain.runs import Outcome, RunStatus
 from headway.domain.signals import Fail, RetryAfter, Skip, Suspended
 from headway.domain.values import durations, json_types
 from headway.worker.context import JobContext
-from headway.worker.executors import tracebacks
+from headway.worker.executors import arounds, tracebacks
 
 RESULT_LIMIT = 1024 * 1024
 FORCED_EXIT_CODE = 143
@@ -45,7 +45,12 @@ def call_async(handler: Handler, ctx: JobContext, result_limit: int) -> Outcome:
 
 
 def prepare(handler: Handler, ctx: JobContext) -> Callable[[], Any]:
-    """The handler with its checked arguments, ready to be called."""
+    """The handler with its checked arguments and what is around it, ready to be called."""
+    call = _bound(handler, ctx)
+    return arounds.within(handler, ctx, call) if handler.arounds else call
+
+
+def _bound(handler: Handler, ctx: JobContext) -> Callable[[], Any]:
     arguments = handler.check(ctx.params)
     if handler.wants_ctx:
         seen = ctx.awaited() if handler.is_async else ctx

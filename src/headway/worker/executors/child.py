@@ -16,7 +16,7 @@ from headway.domain.handlers import Handler
 from headway.domain.runs import Outcome
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
-from headway.worker.executors import calls, messages
+from headway.worker.executors import calls, messages, process_hooks
 from headway.worker.programs.relayed import Answered, RelayedJournal
 
 if TYPE_CHECKING:
@@ -78,13 +78,21 @@ def main() -> None:
 def _run(request: messages.Request, ctx: JobContext) -> Outcome:
     parents.enter(request.work.parent_id)
     try:
-        handler, ctx.app = _load(request)
-        logging.basicConfig(format=run_logs.LOG_FORMAT)
+        handler, app = _load(request)
+        ctx.app = app
+        logging.basicConfig(format=run_logs.LOG_FORMAT, level=logging.INFO)
     except BaseException as error:
         return calls.outcome_of(error)
-    if handler.is_async:
-        return calls.call_async(handler, ctx, request.result_limit)
-    return calls.call(handler, ctx, request.result_limit)
+    run = calls.call_async if handler.is_async else calls.call
+    if app is None:
+        return run(handler, ctx, request.result_limit)
+    try:
+        process_hooks.start_up(app.startups)
+    except BaseException as error:
+        return calls.outcome_of(error)
+    outcome = run(handler, ctx, request.result_limit)
+    process_hooks.shut_down(app.shutdowns)
+    return outcome
 
 
 def _load(request: messages.Request) -> "tuple[Handler, App | None]":

@@ -1,11 +1,12 @@
 """What every executor promises."""
 
 import contextlib
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
 
 from headway.domain.runs import Outcome
 from headway.worker.context import JobContext, Work
+from headway.worker.executors import process_hooks
 
 Done = Callable[[Outcome], None]
 
@@ -29,3 +30,7 @@ class Executor(Protocol):
     def together(self) -> contextlib.AbstractContextManager[None]:
         """What is started in this block may be handed over at its end, in one piece."""
         return contextlib.nullcontext()
+
+    def on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run something else where async handlers run, and wait for its end."""
+        return process_hooks.on_own_loop(coroutine)

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from headway.client import parents
 from headway.domain.handlers import Handler
@@ -32,15 +33,24 @@ class EventLoop:
 
     def start(self, handler: Handler, work: Work, ctx: JobContext, done: Done) -> "AsyncRun":
         """Start a run on the loop."""
+        self._open()
+        run = AsyncRun(self, handler, work, ctx, done)
+        self.soon(run.begin)
+        return run
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run something else on the loop, and wait for its end."""
+        self._open()
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def _open(self) -> None:
         with self._starting:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 serve = threading.Thread(target=self._serve, args=(self._loop,), daemon=True)
                 serve.name = "headway-loop"
                 serve.start()
-        run = AsyncRun(self, handler, work, ctx, done)
-        self.soon(run.begin)
-        return run
 
     def soon(self, action: Callable[[], object]) -> None:
         """Do something on the loop's thread."""

@@ -3,8 +3,8 @@
 import contextvars
 import logging
 import threading
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
 
 from headway.client import parents
 from headway.domain.handlers import Handler
@@ -57,6 +57,10 @@ class ThreadExecutor(Executor):
         run = _ThreadRun(self, handler, work, ctx, done)
         self.threads.put(run)
         return run
+
+    def on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run something else where async handlers run, and wait for its end."""
+        return self._loop().run(coroutine)
 
     def close(self) -> None:
         """Let idle threads end; what still runs is not waited for."""

@@ -20,7 +20,7 @@ from headway.files.log_parts import OutputBound
 from headway.live_threads import LiveThreads
 from headway.worker import run_logs
 from headway.worker.context import JobContext, Work
-from headway.worker.executors import calls
+from headway.worker.executors import calls, process_hooks
 from headway.worker.executors.interface import Running
 from headway.worker.executors.slot_threads import SlotThreads
 from headway.worker.executors.threads import ThreadExecutor
@@ -64,8 +64,14 @@ def main() -> None:
     collector.calm()
     run_logs.capture()
     served = _HandlerProcess(setup, app, channel)
+    try:
+        served.start_up()
+    except BaseException as error:
+        channel.send(messages.encode(messages.Refused(calls.outcome_of(error).error or "")))
+        return
     channel.send(messages.encode(messages.Ready()))
     served.serve(batches)
+    served.shut_down()
 
 
 def _leave_signals_to_the_server() -> None:
@@ -82,6 +88,7 @@ class _HandlerProcess:
 
     def __init__(self, setup: messages.Setup, app: "App", channel: Channel) -> None:
         self._data = setup.data
+        self._app = app
         self._prepares = app.prepares
         self._channel = channel
         self._bound = OutputBound(setup.settings.largest_output, setup.settings.disk_reserve)
@@ -100,6 +107,14 @@ class _HandlerProcess:
         self._told_to_leave = threading.Event()
         self._news = _FreshProgress(self._timers, self._tell)
         self._journal = RelayedJournal(self._tell)
+
+    def start_up(self) -> None:
+        """Call the hooks of the app before the first run."""
+        process_hooks.start_up(self._app.startups, self._executor.on_loop)
+
+    def shut_down(self) -> None:
+        """Call the hooks of the app after the last run."""
+        process_hooks.shut_down(self._app.shutdowns, self._executor.on_loop)
 
     def serve(self, batches: Iterator[list[bytes]]) -> None:
         """Carry out orders until `Leave` comes."""
