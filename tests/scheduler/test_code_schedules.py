@@ -69,7 +69,9 @@ def test_a_new_time_in_the_code_changes_the_schedule_and_keeps_a_persons_pause(
 def test_what_the_code_no_longer_says_is_retired(scheduler: Scheduler) -> None:
     start(scheduler, report=[NIGHT, NOON])
     start(scheduler, report=[NOON])
-    assert [one.cron for one in all_of(scheduler)] == ["0 12 * * *"]
+    assert [(one.cron, one.name) for one in all_of(scheduler)] == [
+        ("0 12 * * *", "shop:app report 2")
+    ]
     start(scheduler)
     assert all_of(scheduler) == []
 

@@ -1,5 +1,6 @@
 """Schedules in code: when a server starts, those of its app match what the app says."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -40,12 +41,19 @@ def _make(scheduler: Scheduler, tx: Transaction, app: str, job_type: str, timing
     template = _template(scheduler, tx, app, job_type)
     schedule = Schedule(
         schedule_id=scheduler.new_id(tx.now),
+        name=_free_name(tx, f"{app} {job_type}"),
         template_id=template.template_id,
         app=app,
         created_at=tx.now,
         **msgspec.structs.asdict(timing),
     )
     kept.insert(tx, schedules.with_next(schedule, tx.now))
+
+
+def _free_name(tx: Transaction, wanted: str) -> str:
+    """A name to find it by in lists; a second schedule of a function has a number behind it."""
+    names = itertools.chain([wanted], (f"{wanted} {number}" for number in itertools.count(2)))
+    return next(name for name in names if kept.find(tx, name) is None)
 
 
 def _template(scheduler: Scheduler, tx: Transaction, app: str, job_type: str) -> Template:
