@@ -1,5 +1,7 @@
 """The harness that users test their jobs with."""
 
+from collections.abc import Generator
+
 import pytest
 
 import headway
@@ -193,3 +195,43 @@ def test_a_schedule_that_could_never_make_a_job_is_refused_at_the_decorator() ->
 
     with pytest.raises(TypeError, match="give each parameter a default"):
         app.job(every="5m")(needs_a_name)
+
+
+def test_a_program_that_goes_on_has_started_in_time() -> None:
+    app = make_app()
+
+    @app.job(start_within="1m")
+    def nap(ctx: headway.JobContext) -> str:
+        ctx.sleep("1h")
+        return "rested"
+
+    with testing.Harness(app) as harness:
+        job = nap.submit()
+        harness.run_until_idle()
+        harness.advance("1h")
+        assert job.result(timeout=0.1) == "rested"
+
+
+def test_what_is_around_a_program_is_around_each_stretch_of_it() -> None:
+    app = make_app()
+    seen: list[str] = []
+
+    @app.around
+    def told(ctx: headway.JobContext) -> Generator[None, str, None]:
+        try:
+            seen.append((yield))
+        except headway.Suspended:
+            seen.append("waits")
+            raise
+
+    @app.job
+    def nap(ctx: headway.JobContext) -> str:
+        ctx.sleep("1h")
+        return "rested"
+
+    with testing.Harness(app) as harness:
+        job = nap.submit()
+        harness.run_until_idle()
+        harness.advance("1h")
+        assert job.result(timeout=0.1) == "rested"
+    assert seen == ["waits", "rested"]

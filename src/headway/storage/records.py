@@ -106,6 +106,11 @@ class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
     start_by: int | None
 
     @property
+    def expires_at(self) -> int | None:
+        """When it ends unless it has started; a program that goes on has started before."""
+        return self.start_by if self.started_at is None else None
+
+    @property
     def is_ready(self) -> bool:
         """Whether the job waits for its turn: its own gates are open, and no worker has it."""
         return (

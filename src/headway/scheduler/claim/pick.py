@@ -163,7 +163,7 @@ class Picker:
     def _has_expired(self, number: int) -> bool:
         """Whether it should have started before; then the timekeeper is about to end it."""
         (record,) = jobs.read(self._tx, [number])
-        return record.start_by is not None and record.start_by <= self._tx.now_ms
+        return record.expires_at is not None and record.expires_at <= self._tx.now_ms
 
     def _take(self, candidate: Candidate, uses: Mapping[str, int]) -> None:
         number = candidate.job.number

@@ -47,8 +47,8 @@ def why(scheduler: Scheduler, tx: Transaction, reference: str | int) -> Why:
         startable=record.status in states.ACTIVE and not _never(closed.values()),
         gates=_with_ancestors(tx, record, _rows(scheduler, tx, record, closed)),
         ahead=_ahead(tx, record) if record.status in states.WAITING else 0,
-        start_by=moments.maybe_from_millis(record.start_by)
-        if record.status in states.WAITING | states.CLAIMS
+        start_by=moments.maybe_from_millis(record.expires_at)
+        if record.status in states.ACTIVE
         else None,
     )
 
