@@ -179,10 +179,15 @@ def test_a_head_is_pinned_by_its_branch_and_commit(cli: Cli) -> None:
 
 def test_retries_and_repeated_successes_are_told_to_a_submit(cli: Cli) -> None:
     words = ("--retries", "5", "--retry-delay", "30s", "--max-retry-delay", "2m", "--jitter")
-    policy = cli.json("submit", "story", *words)["retry_policy"]
-    assert policy == {"max_attempts": 5, "base_delay_s": 30, "max_delay_s": 120, "jitter": True}
+    more = ("--backoff", "fixed", "--max-crashes", "2")
+    policy = cli.json("submit", "story", *words, *more)["retry_policy"]
+    assert policy == {
+        **{"max_attempts": 5, "base_delay_s": 30, "max_delay_s": 120, "jitter": True},
+        **{"backoff": "fixed", "max_crashes": 2},
+    }
     job = cli.json("submit", "story", "--dedup-key", "daily", "--dedup-window", "12h")
     assert (job["dedup_key"], job["dedup_window_s"]) == ("daily", 43200)
+    assert cli.json("submit", "story", "--start-within", "10m")["start_within_s"] == 600
     for alone in (("--dedup-key", "daily"), ("--dedup-window", "12h")):
         assert "goes together with" in cli.error("submit", "story", *alone, code=2)
 

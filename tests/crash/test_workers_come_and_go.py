@@ -138,7 +138,7 @@ def test_every_line_is_there_and_no_run_happened_twice(stage: Stage) -> None:
 
 
 def submit(server: Server, numbers: range) -> None:
-    policy = {"max_attempts": 1000, "base_delay_s": 0}
+    policy = {"max_attempts": 1000, "base_delay_s": 0, "max_crashes": 1000}
     jobs = [
         {
             "job_type": "line",

@@ -22,7 +22,7 @@ LIMIT = "prove"
 MOST_AT_ONCE = 2
 """The size of the limit."""
 
-RETRIED = {"max_attempts": 50, "base_delay_s": 0.05, "max_delay_s": 0.2}
+RETRIED = {"max_attempts": 50, "base_delay_s": 0.05, "max_delay_s": 0.2, "max_crashes": 50}
 """More attempts than there can be kills of one job."""
 
 GIVES_UP = {"max_attempts": 1, "base_delay_s": 0.05, "max_delay_s": 0.2}
