@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -76,6 +77,41 @@ def test_a_workers_word_decides_how_the_run_and_its_job_end(
     assert (run["status"], job["status"]) == (run_status, job_status)
     assert job["retry_state"] == retry_state
     assert server.get(f"/api/jobs/{job['job_id']}/result")["status"] == job_status
+
+
+def test_a_worker_says_that_its_job_crashed_or_wants_to_be_called_later(server: Server) -> None:
+    policy = {"max_crashes": 1, "max_attempts": 9}
+    server.submit("dies", retry_policy=policy)
+    body = {"worker_id": "w1", "job_types": ["dies"], "lease": True}
+    (dies,) = server.post("/api/claims", **body)["jobs"]
+    release = f"/api/leases/{dies['lease']['lease_id']}/release"
+    server.post(release, worker_id="w1", status="CRASHED", error="gone")
+    job = server.job(dies["job"])
+    assert (job["crashes"], job["retry_state"]) == (1, "exhausted")
+
+    later = start(server, "later")
+    release = f"/api/leases/{later['lease']['lease_id']}/release"
+    refused = code_of(server, release, worker_id="w1", status="SNOOZED")
+    assert refused == (422, "invalid_request")
+    server.post(release, worker_id="w1", status="SNOOZED", retry_after_s=300)
+    job = server.job(later["job"])
+    assert (job["status"], job["wait_reason"]["kind"]) == ("CANCELLED", "snoozed")
+    following = server.get(f"/api/jobs/{job['retried_by']}")
+    assert (following["attempt"], following["status"]) == (0, "QUEUED")
+
+    server.submit("slow", retry_policy={"max_attempts": 1})
+    body["job_types"] = ["slow"]
+    (slow,) = server.post("/api/claims", **body)["jobs"]
+    release = f"/api/leases/{slow['lease']['lease_id']}/release"
+    server.post(release, worker_id="w1", status="FAILED", retry_after_s=7200)
+    job = server.job(slow["job"])
+    again = server.get(f"/api/jobs/{job['retried_by']}")
+    assert seconds_between(job["finished_at"], again["scheduled_for"]) == 7200
+
+
+def seconds_between(start: str, end: str) -> float:
+    """The time between two moments as the API shows them."""
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
 
 
 def test_a_claim_takes_reports_along(server: Server) -> None:
