@@ -59,7 +59,7 @@ FAULTS = (
         promise="a *new* job, one attempt further",
         planted="a retry does not count as one",
         file="scheduler/finish/retries.py",
-        text="attempt=failed.attempt + (not snoozed),",
+        text="attempt=failed.attempt + 1,",
         instead="attempt=failed.attempt,",
         caught_by=Simulation(),
     ),

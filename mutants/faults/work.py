@@ -113,8 +113,8 @@ FAULTS = (
         promise="the job ends CANCELLED and is not retried",
         planted="a running job ends as its run did",
         file="scheduler/finish/finish.py",
-        text="if record.cancel is not None or outcome.cancelled or outcome.snoozed:",
-        instead="if outcome.cancelled or outcome.snoozed:",
+        text="if record.cancel is not None or outcome.cancelled:",
+        instead="if outcome.cancelled:",
         caught_by=Simulation(),
     ),
     Fault(

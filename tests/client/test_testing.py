@@ -6,7 +6,7 @@ import pytest
 
 import headway
 from headway import testing
-from headway.domain import jobs, states
+from headway.domain import states
 
 
 def make_app() -> headway.App:
@@ -151,9 +151,7 @@ def test_a_job_that_wants_to_be_called_later_has_not_failed() -> None:
     with testing.Harness(app) as harness:
         job = poll.submit()
         harness.run_until_idle()
-        assert job.fetch().wait_reason == jobs.WaitReason(
-            kind="snoozed", detail="snoozed for 300 s: the other side is asleep"
-        )
+        assert job.status is headway.JobStatus.SUSPENDED
         assert [harness.advance("5m"), harness.advance("5m")] == [1, 1]
         assert job.result(timeout=0.1) == "done"
     assert calls == [0, 0, 0]

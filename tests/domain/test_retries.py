@@ -9,6 +9,7 @@ import pytest
 
 from headway.domain import retries
 from headway.domain.jobs import RetryPolicy
+from headway.domain.signals import RetryAfter
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
@@ -83,10 +84,9 @@ def test_crashes_have_a_limit_of_their_own(
     assert (decide(0, crashes=crashes, **policy) == retries.GiveUp()) is ends
 
 
-def test_a_snooze_lasts_a_second_at_least_and_has_an_end() -> None:
-    assert retries.snooze(0.0, NOW) == retries.RetryAt(NOW + timedelta(seconds=1))
-    assert retries.may_snooze(retries.MOST_SNOOZES - 1)
-    assert not retries.may_snooze(retries.MOST_SNOOZES)
+@pytest.mark.parametrize(("delay", "slept_s"), [("5m", 300), (0, 1)])
+def test_a_snooze_is_a_sleep_of_a_second_at_least(delay: float | str, slept_s: float) -> None:
+    assert RetryAfter(delay).wait.delay_s == slept_s
 
 
 @pytest.mark.parametrize(

@@ -89,16 +89,6 @@ def test_a_worker_says_that_its_job_crashed_or_wants_to_be_called_later(server: 
     job = server.job(dies["job"])
     assert (job["crashes"], job["retry_state"]) == (1, "exhausted")
 
-    later = start(server, "later")
-    release = f"/api/leases/{later['lease']['lease_id']}/release"
-    refused = code_of(server, release, worker_id="w1", status="SNOOZED")
-    assert refused == (422, "invalid_request")
-    server.post(release, worker_id="w1", status="SNOOZED", retry_after_s=300)
-    job = server.job(later["job"])
-    assert (job["status"], job["wait_reason"]["kind"]) == ("CANCELLED", "snoozed")
-    following = server.get(f"/api/jobs/{job['retried_by']}")
-    assert (following["attempt"], following["status"]) == (0, "QUEUED")
-
     server.submit("slow", retry_policy={"max_attempts": 1})
     body["job_types"] = ["slow"]
     (slow,) = server.post("/api/claims", **body)["jobs"]

@@ -39,7 +39,6 @@ def record(number: int, terms: Terms | None = None, **fields: Any) -> JobRecord:
         "generation": 1,
         "gated": 0,
         "crashes": 0,
-        "snoozes": 0,
     }
     return JobRecord(**{**NONE, **plain, **fields})
 
@@ -61,11 +60,6 @@ def crashed(number: int, **fields: Any) -> Ended:
     return msgspec.structs.replace(ended(number, states.FAILED, **fields), crashed=True)
 
 
-def snoozed(number: int, after_s: float, **fields: Any) -> Ended:
-    one = ended(number, states.CANCELLED, **fields)
-    return msgspec.structs.replace(one, snoozed=True, retry_after_s=after_s)
-
-
 def decided(*ends: Ended, **facts: Any) -> Wave:
     """What follows where a job waits for the end of each chain, unless the store says otherwise."""
     awaited = frozenset(one.record.chain for one in ends)
@@ -83,9 +77,6 @@ def decided(*ends: Ended, **facts: Any) -> Wave:
         (crashed(1, crashes=1), 10, RetryState.SCHEDULED),
         (crashed(1, crashes=2), None, RetryState.EXHAUSTED),
         (ended(1, states.FAILED, crashes=3), 10, RetryState.SCHEDULED),
-        (snoozed(1, 300.0), 300, RetryState.SCHEDULED),
-        (snoozed(1, 0.0), 1, RetryState.SCHEDULED),
-        (snoozed(1, 300.0, attempt=3), 300, RetryState.SCHEDULED),
         (ended(1, states.FAILED, retry=False), None, RetryState.SUPPRESSED),
         (ended(1, states.FAILED, cancel="force"), None, RetryState.SUPPRESSED),
         (ended(1, states.SUCCEEDED), None, RetryState.NONE),
@@ -209,12 +200,3 @@ def test_messages_go_to_endpoints_that_want_the_event_and_to_the_url_of_the_job(
         ("job.cancelled", "http://a/"),
         ("job.cancelled", "http://own/"),
     ]
-
-
-def test_a_job_that_put_itself_off_is_told_to_no_endpoint() -> None:
-    url = Terms(webhook_url="http://here/")
-    one = msgspec.structs.replace(
-        ended(1, states.CANCELLED, url), snoozed=True, run_status=RunStatus.SKIPPED
-    )
-    assert list(messages([one], [], NOW)) == []
-    assert list(messages([msgspec.structs.replace(one, snoozed=False)], [], NOW))

@@ -1,23 +1,17 @@
 """Retry rules in the store: crashes are counted, and a snooze is no failure."""
 
-from typing import Any
+from tests.helpers import WORKER, MovableClock, claim, job, run_next, runs_of, submit
 
-import pytest
-from tests.helpers import MovableClock, claim, finish, job, run_next, runs_of, submit
-
-from headway.domain import retries, states
-from headway.domain.jobs import RetryState, WaitReason
+from headway.domain import states
+from headway.domain.jobs import RetryState
 from headway.domain.runs import RunStatus
+from headway.domain.signals import RetryAfter
+from headway.protocol.work_values import Report, ReportAnswer, Started
 from headway.scheduler.change import cancel, rewind
+from headway.scheduler.programs import reports
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import timekeeper, verify
-
-SNOOZE: dict[str, Any] = {
-    "status": RunStatus.SKIPPED,
-    "error": "snoozed for 300 s",
-    "snoozed": True,
-    "retry_after_s": 300.0,
-}
+from headway.worker.executors import calls
 
 
 def wait(scheduler: Scheduler, clock: MovableClock, seconds: float) -> None:
@@ -73,57 +67,30 @@ def test_a_snooze_uses_up_no_attempt_and_no_retry(
     scheduler: Scheduler, clock: MovableClock
 ) -> None:
     submit(scheduler, retry_policy={"max_attempts": 0})
-    run_next(scheduler, **SNOOZE)
-    first, second = job(scheduler, 1), job(scheduler, 2)
-    assert (first.status, first.retry_state) == (states.CANCELLED, RetryState.SCHEDULED)
-    assert first.wait_reason == WaitReason(kind="snoozed", detail="snoozed for 300 s")
-    assert first.retried_by == second.job_id
-    assert [run.status for run in runs_of(scheduler, 1)] == [RunStatus.SKIPPED]
-    assert (second.attempt, second.chain_id, second.status) == (0, first.job_id, states.QUEUED)
+    submit(scheduler, "later", after=[1])
+    (started,) = claim(scheduler)
+    answers = [put_off(scheduler, started) for _ in range(2)]
+    assert [one.status for one in answers] == [states.SUSPENDED] * 2
+    (run,) = runs_of(scheduler, 1)
+    assert (run.status, run.error) == (RunStatus.SUSPENDED, "snoozed for 300 s: busy")
     assert claim(scheduler) == []
+    assert job(scheduler, 2).status is states.WAITING_ON_DEPS
     wait(scheduler, clock, 300)
-    run_next(scheduler)
-    assert job(scheduler, 2).status is states.SUCCEEDED
+    assert run_next(scheduler).attempt == 0
+    assert [job(scheduler, one).status for one in (1, 2)] == [states.SUCCEEDED, states.QUEUED]
     assert verify.verify(scheduler) == []
 
 
-def test_jobs_after_a_snoozed_one_wait_for_the_end_of_its_chain(
-    scheduler: Scheduler, clock: MovableClock
-) -> None:
-    submit(scheduler)
-    submit(scheduler, after=[1])
-    run_next(scheduler, **SNOOZE)
-    assert job(scheduler, 2).status is states.WAITING_ON_DEPS
-    wait(scheduler, clock, 300)
-    run_next(scheduler)
-    assert job(scheduler, 2).status is states.QUEUED
+def put_off(scheduler: Scheduler, started: Started) -> ReportAnswer:
+    """A run says that it wants to be called later."""
+    outcome = calls.outcome_of(RetryAfter("5m", "busy"))
+    assert started.lease is not None
+    report = Report(lease_id=started.lease.lease_id, outcome=outcome)
+    return scheduler.store.write(lambda tx: reports.record(scheduler, tx, WORKER, [report]))[0]
 
 
 def test_a_job_that_was_cancelled_meanwhile_is_not_put_off(scheduler: Scheduler) -> None:
     submit(scheduler)
     (started,) = claim(scheduler)
     scheduler.store.write(lambda tx: cancel.cancel(scheduler, tx, 1))
-    finish(scheduler, started, **SNOOZE)
-    assert (job(scheduler, 1).status, job(scheduler, 1).retried_by) == (states.CANCELLED, None)
-
-
-def test_a_chain_cannot_put_itself_off_for_ever(
-    scheduler: Scheduler, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retries, "MOST_SNOOZES", 2)
-    submit(scheduler)
-    for _ in range(3):
-        run_next(scheduler, **SNOOZE)
-        wait(scheduler, clock, 300)
-    last = job(scheduler, 3)
-    assert (last.status, last.retry_state) == (states.FAILED, RetryState.SUPPRESSED)
-    assert "put off 2 times" in str(last.error)
-    assert verify.verify(scheduler) == []
-
-
-def test_the_same_snooze_reported_again_changes_nothing(scheduler: Scheduler) -> None:
-    submit(scheduler)
-    (started,) = claim(scheduler)
-    answers = [finish(scheduler, started, **SNOOZE) for _ in range(2)]
-    assert [one.status for (one,) in answers] == [states.CANCELLED] * 2
-    assert job(scheduler, 1).retried_by == job(scheduler, 2).job_id
+    assert put_off(scheduler, started).status is states.CANCELLED

@@ -11,9 +11,6 @@ from headway.domain.states import JobStatus
 from headway.domain.values.chance import Chance
 
 LONGEST_DELAY_S = 10 * 365 * 86400.0
-SHORTEST_SNOOZE_S = 1.0
-MOST_SNOOZES = 1000
-"""So often a chain may put itself off: each time is a job more, and none may loop for ever."""
 
 
 class RetryAt(msgspec.Struct, frozen=True):
@@ -53,16 +50,6 @@ def decide(
         return GiveUp()
     seconds = delay_s(policy, attempt, source) if after_s is None else after_s
     return RetryAt(now + timedelta(seconds=seconds))
-
-
-def snooze(after_s: float, now: datetime) -> RetryAt:
-    """When a job that put itself off is called again."""
-    return RetryAt(now + timedelta(seconds=max(after_s, SHORTEST_SNOOZE_S)))
-
-
-def may_snooze(snoozes: int) -> bool:
-    """Whether a job may put itself off once more."""
-    return snoozes < MOST_SNOOZES
 
 
 def delay_s(policy: RetryPolicy, attempt: int, source: Chance) -> float:

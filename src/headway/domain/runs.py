@@ -26,8 +26,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What the job waits for, if the run suspended it."""
     crashed: bool = False
     """Its process or its worker is gone, or its lease ran out."""
-    snoozed: bool = False
-    """It has not failed: it wants to be called again after `retry_after_s`."""
     retry_after_s: float | None = None
     """The delay that the worker wants, in place of the retry policy's."""
 

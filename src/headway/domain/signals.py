@@ -1,7 +1,10 @@
 """How a handler is left: what it raises itself, and what is raised in it."""
 
-from headway.domain.steps import Wait
+from headway.domain.steps import StepKind, Wait
 from headway.domain.values import durations
+
+SNOOZE = "snooze"
+SHORTEST_SNOOZE_S = 1.0
 
 
 class Skip(Exception):
@@ -38,3 +41,9 @@ class RetryAfter(Exception):
     def __init__(self, delay: float | str, reason: str | None = None) -> None:
         self.delay_s = durations.parse(delay)
         super().__init__(f"snoozed for {self.delay_s:g} s" + (f": {reason}" if reason else ""))
+
+    @property
+    def wait(self) -> Wait:
+        """A sleep of the job, of a second at least: none may keep a worker busy by it."""
+        delay_s = max(self.delay_s, SHORTEST_SNOOZE_S)
+        return Wait(kind=StepKind.SLEEP, name=SNOOZE, delay_s=delay_s)

@@ -102,6 +102,8 @@ class DirectRequests:
             await self._write(lambda tx: self._mark_running(tx, by, job_type, reservation_id))
             started = time.monotonic()
             outcome = self._shown(await self._execute(request_id, job_type, body.params), body)
+            if outcome.wait is not None:
+                outcome = calls.failed(outcome.error or "a direct request cannot wait")
             duration = time.monotonic() - started
         finally:
             renewing.cancel()

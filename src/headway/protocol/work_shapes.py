@@ -83,9 +83,8 @@ class RunEnd(
 ):
     """How a run ended: COMPLETED or SUCCEEDED, FAILED, SKIPPED, TIMEOUT, CANCELLED.
 
-    CRASHED is a failure that took the process of the run along; SNOOZED none, but a wish to be
-    called again after `retry_after_s`, which for a failure is the delay of its retry.
-    SUSPENDED goes with what the job waits for.
+    CRASHED is a failure that took the process of the run along; `retry_after_s` is the delay of
+    the retry of a failure. SUSPENDED goes with what the job waits for.
     """
 
     status: str
@@ -122,8 +121,6 @@ class ReleaseItem(RunEnd, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 def _word(outcome: Outcome) -> str:
     """What a worker says of such an outcome."""
-    if outcome.snoozed:
-        return "SNOOZED"
     if outcome.timed_out:
         return "TIMEOUT"
     return "CRASHED" if outcome.crashed else outcome.status

@@ -50,7 +50,6 @@ class NewJob(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     request_hash: str | None = None
     dedup_key: str | None = None
     crashes: int = 0
-    snoozes: int = 0
     met: frozenset[tuple[int, Policy]] = frozenset()
     """Dependencies that the job it tries again had met: they stay met, whatever became of them."""
 

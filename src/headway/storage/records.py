@@ -101,7 +101,6 @@ class JobRecord(Head, frozen=True, kw_only=True, array_like=True):
     parent: int | None
     """The first job of the chain whose handler submitted it."""
     crashes: int
-    snoozes: int
     """How often the chain put itself off before this job."""
     start_by: int | None
 

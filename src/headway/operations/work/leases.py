@@ -213,7 +213,6 @@ WORDS = {
     "TIMEOUT": Outcome(status=RunStatus.FAILED, timed_out=True),
     "SUSPENDED": Outcome(status=RunStatus.SUSPENDED),
     "CRASHED": Outcome(status=RunStatus.FAILED, crashed=True),
-    "SNOOZED": Outcome(status=RunStatus.SKIPPED, snoozed=True),
 }
 """What a worker may say about a run, and what it means for the run and its job."""
 
@@ -227,8 +226,6 @@ def read_report(scheduler: Scheduler, lease_id: str, body: ReleaseBody | Release
     check_number("exit_code", body.exit_code)
     check_seconds("retry_after_s", body.retry_after_s)
     meant = WORDS[body.status.upper()]
-    if meant.snoozed and body.retry_after_s is None:
-        raise errors.InvalidRequest("retry_after_s", "SNOOZED needs a time after which to go on")
     if body.result is not None:
         size = len(codec.dump(body.result))
         if size > scheduler.rules.largest_result:

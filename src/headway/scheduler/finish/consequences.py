@@ -90,7 +90,7 @@ def _consequences(
     wave = decide(ended, facts, now=tx.now, chance=scheduler.chance)
     _record_ends(tx, wave)
     new_jobs = [
-        retry_job(scheduler, tx, one.record, one.moment, crashes=one.crashes, snoozed=one.snoozed)
+        retry_job(scheduler, tx, one.record, one.moment, crashes=one.crashes)
         for one in wave.retries
     ]
     new_jobs += [one.successor for one in ended if one.successor is not None]

@@ -21,12 +21,11 @@ MOST_BLOCKERS = 50
 
 
 class Retry(NamedTuple):
-    """A job that is tried again, and when."""
+    """A failed job that is tried again, and when."""
 
     record: JobRecord
     moment: datetime
     crashes: int = 0
-    snoozed: bool = False
 
 
 class Markers(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,10 +81,10 @@ def decide(ended: Sequence[Ended], facts: Facts, *, now: datetime, chance: Chanc
     decisions = {
         one.record.number: _decide_retry(one, now, chance)
         for one in ended
-        if one.snoozed or one.status in states.RETRYABLE
+        if one.status in states.RETRYABLE
     }
     retried = [
-        Retry(one.record, decision.moment, one.crashes, one.snoozed)
+        Retry(one.record, decision.moment, one.crashes)
         for one in ended
         if isinstance(decision := decisions.get(one.record.number), retries.RetryAt)
     ]
@@ -112,8 +111,6 @@ def decide(ended: Sequence[Ended], facts: Facts, *, now: datetime, chance: Chanc
 
 
 def _decide_retry(one: Ended, now: datetime, chance: Chance) -> retries.Decision:
-    if one.snoozed:
-        return retries.snooze(one.retry_after_s or 0.0, now)
     return retries.decide(
         one.record.terms.retry_policy,
         attempt=one.record.attempt,

@@ -29,8 +29,6 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     progress: str | None = None
     retry: bool = True
     crashed: bool = False
-    snoozed: bool = False
-    """It put itself off: another link of the chain is called later, and nothing has failed."""
     retry_after_s: float | None = None
     successor: NewJob | None = None
     """The link of the chain that takes its place: with it, the chain goes on."""

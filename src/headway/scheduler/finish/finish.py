@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from headway.domain import errors, retries, secrets, states
-from headway.domain.jobs import WaitReason
+from headway.domain import errors, secrets, states
 from headway.domain.leases import LeaseState
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.states import JobStatus
@@ -22,7 +21,6 @@ from headway.storage.records import JobRecord
 from headway.storage.runs import Closing, RunReport
 
 LEASE_EXPIRED = "lease expired"
-SNOOZED = "snoozed"
 
 
 def finish(
@@ -45,7 +43,7 @@ def end(
     if not found:
         return {}
     outcomes = {str(one.record.run_id): outcome for one, outcome in found}
-    shown = _shown_errors(scheduler, tx, outcomes, [one.record for one, _ in found])
+    shown = shown_errors(scheduler, tx, outcomes, [one.record for one, _ in found])
     ended = [
         _ended(one.record, outcome, one.progress, shown.get(str(one.record.run_id)))
         for one, outcome in found
@@ -57,7 +55,7 @@ def end(
     }
 
 
-def _shown_errors(
+def shown_errors(
     scheduler: Scheduler,
     tx: Transaction,
     outcomes: Mapping[str, Outcome],
@@ -90,7 +88,7 @@ def observe(scheduler: Scheduler, tx: Transaction, ended: Sequence[JobRecord]) -
 
 def status_of(record: JobRecord, outcome: Outcome) -> JobStatus:
     """What a run's outcome makes of its job; a cancelled one is CANCELLED whatever it was."""
-    if record.cancel is not None or outcome.cancelled or outcome.snoozed:
+    if record.cancel is not None or outcome.cancelled:
         return states.CANCELLED
     if outcome.timed_out:
         return states.TIMEOUT
@@ -136,16 +134,9 @@ PLAIN_SUCCESS = Outcome(status=RunStatus.COMPLETED)
 
 
 def _ended(record: JobRecord, outcome: Outcome, progress: str | None, error: str | None) -> Ended:
-    if outcome.snoozed and not retries.may_snooze(record.snoozes):
-        error = f"{error}; it was put off {record.snoozes} times before"
-        outcome = msgspec.structs.replace(
-            outcome, status=RunStatus.FAILED, snoozed=False, retry_after_s=None, retry=False
-        )
-    is_put_off = outcome.snoozed and record.cancel is None
     return Ended(
         record=record,
         status=status_of(record, outcome),
-        reason=WaitReason(kind=SNOOZED, detail=error or SNOOZED) if is_put_off else None,
         run_id=record.run_id,
         run_status=outcome.status,
         error=error,
@@ -154,7 +145,6 @@ def _ended(record: JobRecord, outcome: Outcome, progress: str | None, error: str
         progress=progress,
         retry=outcome.retry,
         crashed=outcome.crashed,
-        snoozed=is_put_off,
         retry_after_s=outcome.retry_after_s,
     )
 

@@ -57,9 +57,7 @@ def messages(
 
 
 def _payloads(one: Ended, now: datetime) -> Iterator[Payload]:
-    """A cancelled run is announced as a run and as a cancelled job; one put off has not ended."""
-    if one.snoozed:
-        return
+    """A cancelled run is announced as a run and as a cancelled job."""
     if one.run_status is not None and (event := webhooks.RUN_EVENTS.get(one.run_status)):
         yield _payload(one, now, event, one.run_status)
     if one.status is states.CANCELLED:

@@ -20,12 +20,8 @@ def retry_job(
     priority: int | None = None,
     payload_id: int | None = None,
     crashes: int | None = None,
-    snoozed: bool = False,
 ) -> NewJob:
-    """The next link of the chain: the same work, at the tail of its priority.
-
-    One that put itself off has used up no attempt.
-    """
+    """The next link of the chain: the same work, at the tail of its priority."""
     allocation = jobs.allocate(tx, jobs=1, positions=1)
     return NewJob(
         number=allocation.number,
@@ -40,7 +36,7 @@ def retry_job(
         delayed=moment is not None,
         chain=failed.chain,
         retry_of=failed.number,
-        attempt=failed.attempt + (not snoozed),
+        attempt=failed.attempt + 1,
         journal=failed.journal,
         parent=failed.parent,
         generation=failed.generation,
@@ -53,7 +49,6 @@ def retry_job(
         unique_key=failed.unique_key,
         dedup_key=failed.dedup_key,
         crashes=failed.crashes if crashes is None else crashes,
-        snoozes=failed.snoozes + snoozed,
         met=_met(tx, failed),
     )
 

@@ -165,7 +165,10 @@ def _record(
         return {}
     records = [one.record for one, _ in begun]
     states.check_all(((one.number, one.status) for one in records), states.SUSPENDED)
-    runs.close(tx, [(one.record.run_id, _closing(one.outcome)) for one, _ in begun])
+    outcomes = {str(one.record.run_id): one.outcome for one, _ in begun}
+    told = finish.shown_errors(scheduler, tx, outcomes, records)
+    closings = ((run_id, _closing(one, told.get(run_id))) for run_id, one in outcomes.items())
+    runs.close(tx, closings)
     steps.insert(tx, (_entry(tx, one, came) for one, came in begun))
     dependencies.insert(tx, _dependencies(begun))
     steps.suspend(tx, (_standing(one, came) for one, came in begun))
@@ -185,11 +188,11 @@ def _record(
     }
 
 
-def _closing(outcome: Outcome) -> Closing:
+def _closing(outcome: Outcome, error: str | None) -> Closing:
     return Closing(
         RunStatus.SUSPENDED,
         None,
-        None,
+        error,
         None,
         None,
         LeaseState.RELEASED,

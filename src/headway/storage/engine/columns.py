@@ -20,7 +20,7 @@ COLUMNS = {
         "schedule_id, fire_time, group_id, group_place, open_deps, approval, wait_kind, "
         "wait_detail, cancel, worker_id, claim_expires_at, denials, run_id, progress, "
         "unique_key, idempotency_key, request_hash, started_at, finished_at, exit_code, phase, "
-        "blocked_by, delayed, history, parent, crashes, snoozes, start_by"
+        "blocked_by, delayed, history, parent, crashes, start_by"
     ),
     "lanes": ("lane_id, key, queue, job_type, cost_units, requires, limits, mark, closed"),
     "leases": (

@@ -97,12 +97,8 @@ def outcome_of(error: BaseException, rules: RetryRules | None = None, attempt: i
     if isinstance(error, Skip):
         return Outcome(status=RunStatus.SKIPPED, error=_storable(str(error)))
     if isinstance(error, RetryAfter):
-        return Outcome(
-            status=RunStatus.SKIPPED,
-            error=_storable(str(error)),
-            snoozed=True,
-            retry_after_s=min(error.delay_s, LONGEST_DELAY_S),
-        )
+        told = _storable(str(error))
+        return Outcome(status=RunStatus.SUSPENDED, error=told, wait=error.wait)
     rules = rules or RetryRules()
     is_told = isinstance(error, Fail)
     reason = tracebacks.reason(error) if is_told else tracebacks.describe(error)

@@ -23,12 +23,12 @@ INSERT INTO jobs (
     number, job_id, lane_id, payload_id, status, priority, position, terms, due_at, scheduled_for, chain,
     retry_of, attempt, generation, template_id, schedule_id, fire_time, group_id, group_place, open_deps, gated,
     approval, wait_kind, wait_detail, waited_on, unique_key, idempotency_key, request_hash, dedup_key,
-    created_at, queued_at, delayed, journal, parent, crashes, snoozes, start_by, lane_mark
+    created_at, queued_at, delayed, journal, parent, crashes, start_by, lane_mark
 ) SELECT
     number, job_id, lane_id, payload_id, status, priority, position, terms, due_at, scheduled_for, chain,
     retry_of, attempt, generation, template_id, schedule_id, fire_time, group_id, group_place, open_deps, gated,
     approval, wait_kind, wait_detail, waited_on, unique_key, idempotency_key, request_hash, dedup_key,
-    created_at, queued_at, delayed, journal, parent, crashes, snoozes, start_by,
+    created_at, queued_at, delayed, journal, parent, crashes, start_by,
     (SELECT mark FROM lanes WHERE lanes.lane_id = r.lane_id)
 FROM json_populate_recordset(CAST(NULL AS jobs), CAST(:rows AS json)) r;
 
@@ -107,7 +107,7 @@ UPDATE jobs SET generation = generation + 1, status = r.status, attempt = 0, sch
     wait_kind = r.wait_kind, wait_detail = r.wait_detail, waited_on = r.waited_on, limited_since = NULL,
     open_deps = r.open_deps, queued_at = NULL,
     approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END, blocked_by = NULL, journal = 0,
-    crashes = 0, snoozes = 0, start_by = r.start_by
+    crashes = 0, start_by = r.start_by
 FROM json_to_recordset(CAST(:rows AS json)) r (
     number bigint, open_deps bigint, status text, wait_kind text, wait_detail text, waited_on text,
     start_by bigint)

@@ -1,6 +1,5 @@
--- How many runs of a job's chain crashed, and how often it put itself off: both have an end.
+-- How many runs of a job's chain crashed.
 ALTER TABLE jobs ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE jobs ADD COLUMN snoozes INTEGER NOT NULL DEFAULT 0;
 
 -- Until when a job must have started.
 ALTER TABLE jobs ADD COLUMN start_by INTEGER;

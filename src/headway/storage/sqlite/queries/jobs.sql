@@ -24,12 +24,12 @@ INSERT INTO jobs (
     number, job_id, lane_id, payload_id, status, priority, position, terms, due_at, scheduled_for, chain,
     retry_of, attempt, generation, template_id, schedule_id, fire_time, group_id, group_place, open_deps, gated,
     approval, wait_kind, wait_detail, waited_on, unique_key, idempotency_key, request_hash, dedup_key,
-    created_at, queued_at, delayed, journal, parent, crashes, snoozes, start_by, lane_mark
+    created_at, queued_at, delayed, journal, parent, crashes, start_by, lane_mark
 ) VALUES (
     :number, :job_id, :lane_id, :payload_id, :status, :priority, :position, :terms, :due_at, :scheduled_for,
     :chain, :retry_of, :attempt, :generation, :template_id, :schedule_id, :fire_time, :group_id, :group_place, :open_deps,
     :gated, :approval, :wait_kind, :wait_detail, :waited_on, :unique_key, :idempotency_key, :request_hash,
-    :dedup_key, :created_at, :queued_at, :delayed, :journal, :parent, :crashes, :snoozes, :start_by,
+    :dedup_key, :created_at, :queued_at, :delayed, :journal, :parent, :crashes, :start_by,
     (SELECT mark FROM lanes WHERE lane_id = :lane_id)
 );
 
@@ -107,7 +107,7 @@ UPDATE jobs SET generation = generation + 1, status = :status, attempt = 0, sche
     wait_kind = :wait_kind, wait_detail = :wait_detail, waited_on = :waited_on, limited_since = NULL,
     open_deps = :open_deps, queued_at = NULL,
     approval = CASE WHEN approval IS NULL THEN NULL ELSE 'PENDING' END, blocked_by = NULL, journal = 0,
-    crashes = 0, snoozes = 0, start_by = :start_by
+    crashes = 0, start_by = :start_by
 WHERE number = :number;
 
 -- name: active_jobs_by_unique_key
