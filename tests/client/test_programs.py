@@ -149,6 +149,35 @@ def test_the_retries_of_a_step_come_before_those_of_the_job(
     assert tries == [0, 1, 2]
 
 
+def test_retries_and_spans_that_cannot_be_meant_are_refused_at_the_call(
+    app: headway.App, harness: testing.Harness
+) -> None:
+    refused: list[str] = []
+
+    @app.job
+    def work(ctx: headway.JobContext) -> None:
+        calls = (
+            lambda: ctx.step(print, retries=-1),
+            lambda: ctx.sleep("11 y"),
+            lambda: ctx.sleep("4000d"),
+            lambda: ctx.sleep(-1),
+            lambda: ctx.sleep(float("nan")),
+            lambda: ctx.wait_for("never", timeout="4000d"),
+            lambda: ctx.wait_for("two\nlines"),
+        )
+        for call in calls:
+            try:
+                call()
+            except headway.HeadwayError as error:
+                refused.append(str(error))
+
+    job = work.submit()
+    harness.run_until_idle()
+    assert job.result(timeout=0.1) is None
+    assert len(refused) == 7
+    assert job.steps() == []
+
+
 def test_results_of_steps_come_back_as_their_functions_declare_them(
     app: headway.App, harness: testing.Harness
 ) -> None:

@@ -120,6 +120,11 @@ def reopen(tx: Transaction, numbers: Iterable[int], groups: Iterable[int]) -> di
     return found
 
 
+def reopen_one(tx: Transaction, number: int, chain: int) -> None:
+    """This job waits for a chain again that goes on."""
+    tx.do("reopen_dependencies", chains=records.listed([chain]), numbers=records.listed([number]))
+
+
 def downstream(tx: Transaction, chain: int, kinds: Iterable[str]) -> list[int]:
     """A chain and all that come after it or need what it makes, also under names of these kinds."""
     rows = tx.rows("downstream_chains", chain=chain, kinds=records.listed(kinds))

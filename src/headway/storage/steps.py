@@ -211,7 +211,7 @@ def end_waits(
 
 
 def forget_children(tx: Transaction, numbers: Collection[int]) -> None:
-    """These jobs wait for no child any more."""
+    """These jobs wait for no child any more; asked before their waits end."""
     if numbers:
         tx.put("forget_children", numbers=records.listed(numbers))
 
@@ -220,6 +220,33 @@ def awaited_children(tx: Transaction, numbers: Collection[int]) -> list[int]:
     """The chains of the children for whose end some suspended jobs wait."""
     rows = tx.rows("awaited_children", numbers=records.listed(numbers)) if numbers else ()
     return [row["chain"] for row in rows]
+
+
+class Parent(NamedTuple):
+    """A suspended job that waits for a child; `met` says that this child has ended."""
+
+    number: int
+    chain: int
+    met: int
+
+
+def waiting_parents(tx: Transaction, chains: Collection[int]) -> list[Parent]:
+    """The suspended jobs that wait for these children, or for others beside them."""
+    rows = tx.rows("waiting_parents", chains=records.listed(chains)) if chains else ()
+    return [Parent(**row) for row in rows]
+
+
+def wait_again(tx: Transaction, parents: Iterable[Parent]) -> None:
+    """These jobs wait for children that had ended and go on."""
+    tx.many("raise_open_deps", [{"number": one.number} for one in parents])
+
+
+def children_in_journals(tx: Transaction, numbers: Collection[int]) -> dict[int, set[int]]:
+    """The chains of the children for which these jobs have waited, by number."""
+    found: dict[int, set[int]] = {}
+    for row in tx.rows("children_in_journals", numbers=records.listed(numbers)) if numbers else ():
+        found.setdefault(row["number"], set()).add(row["chain"])
+    return found
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True):

@@ -89,9 +89,9 @@ def _resume(
         return
     kinds = {record.number: facts.waits_for_kind(record) for record in resumed}
     late = [number for number, kind in kinds.items() if kind is StepKind.SIGNAL]
-    steps.end_waits(tx, late, timed_out=True)
-    steps.end_waits(tx, [number for number in kinds if number not in late])
     steps.forget_children(tx, [one for one, kind in kinds.items() if kind is StepKind.CHILDREN])
+    steps.end_waits(tx, late, timed_out=True)
+    steps.end_waits(tx, [number for number, kind in kinds.items() if kind is not StepKind.SIGNAL])
     tx.note_all(events.RESUMED_JOB, {number: {} for number in kinds})
 
 

@@ -67,19 +67,26 @@ def cancel_all(
 
 
 def awaited_children(tx: Transaction, parents: Sequence[JobRecord]) -> list[JobRecord]:
-    """The active children for which suspended jobs wait, and those for which these wait."""
+    """The active children for which suspended jobs wait, and those for which these wait.
+
+    A job that only a key found is the child of nobody here, and goes on.
+    """
     found: list[JobRecord] = []
-    while suspended := [one.number for one in parents if one.status is states.SUSPENDED]:
-        ends = chains.ends(tx, steps.awaited_children(tx, suspended)).values()
-        parents = jobs.read(tx, [one.number for one in ends if one.status in states.ACTIVE])
+    while suspended := [one for one in parents if one.status is states.SUSPENDED]:
+        families = {one.chain for one in suspended}
+        awaited = steps.awaited_children(tx, [one.number for one in suspended])
+        ends = chains.ends(tx, awaited).values()
+        active = jobs.read(tx, [one.number for one in ends if one.status in states.ACTIVE])
+        parents = [one for one in active if one.parent in families]
         found += parents
     return found
 
 
 def cancel_children(tx: Transaction, children: Sequence[JobRecord]) -> list[Ended]:
     """Ask those that run to end; return the ends of the others."""
-    running = [one for one in children if one.status is states.RUNNING]
-    for one in running:
+    for one in children:
+        if one.status is not states.RUNNING:
+            continue
         job_changes.request_cancel(tx, one.number, one.cancel or ASKED)
         tx.note(events.CANCEL_REQUESTED, one.number, {"reason": PARENT_CANCELLED})
         tx.wake(EVENTS, CANCELS)
@@ -87,7 +94,7 @@ def cancel_children(tx: Transaction, children: Sequence[JobRecord]) -> list[Ende
     return [
         Ended(record=one, status=states.CANCELLED, reason=why, retry=False)
         for one in children
-        if one not in running
+        if one.status is not states.RUNNING
     ]
 
 

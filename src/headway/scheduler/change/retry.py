@@ -16,6 +16,7 @@ from headway.scheduler.admit.insert import insert
 from headway.scheduler.finish import consequences
 from headway.scheduler.finish.ends import Ended
 from headway.scheduler.finish.retries import retry_job
+from headway.scheduler.programs import families
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import chains, jobs, runs
 from headway.storage.engine.transaction import Transaction
@@ -83,14 +84,15 @@ def _replaced(waiting: JobRecord, job: NewJob) -> Ended:
 
 
 def _go_on(scheduler: Scheduler, tx: Transaction, job: NewJob) -> None:
-    """The chain had ended, and its group perhaps with it."""
+    """The chain had ended, and its group perhaps with it; a program may wait for its siblings."""
+    families.wait_again(tx, [job.chain])
     if job.group_id is not None:
         groups.reopen(tx, job.group_id)
     consequences.admit_or_end(scheduler, tx, insert(tx, [job]).to_admit)
 
 
 def refuse_beside_another(tx: Transaction, last: JobRecord) -> None:
-    """A chain has one link at work, and a unique key one active job."""
+    """A chain has one link at work, a unique key one active job, and a child one end at a time."""
     if last.status in states.ACTIVE - states.WAITING:
         raise errors.Conflict(f"job {last.job_id} is already retrying this; it is {last.status}")
     if last.status in states.TERMINAL and last.unique_key is not None:
@@ -100,3 +102,5 @@ def refuse_beside_another(tx: Transaction, last: JobRecord) -> None:
             raise errors.Conflict(
                 f"job {holder} with the same unique key {last.unique_key!r} is active"
             )
+    families.refuse_taken(tx, [last])
+    families.refuse_unfinished(tx, last)

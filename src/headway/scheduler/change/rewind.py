@@ -13,6 +13,7 @@ from headway.scheduler.admit import lock_queues
 from headway.scheduler.change import cancel, rewind_set
 from headway.scheduler.change.rewind_set import RetrySet
 from headway.scheduler.finish import consequences, decide
+from headway.scheduler.programs import families
 from headway.scheduler.scheduler import Scheduler
 from headway.storage import chains, dependencies, job_changes, jobs, needs, steps
 from headway.storage.engine.transaction import Transaction
@@ -42,7 +43,10 @@ def rewind(
     """
     requested, root, found = _find(scheduler, tx, reference, force=force, role=role)
     kept = None if from_step is None else _place_of(tx, root, *from_step)
+    if kept:
+        families.refuse_unfinished(tx, root)
     children = cancel.awaited_children(tx, found.everyone)
+    families.wait_again(tx, [one.chain for one in found.members])
     _make_history(tx, found.retries)
     _forget_artifacts(scheduler, tx, found)
     ready = _reset(tx, root, found)
@@ -102,6 +106,7 @@ def _refuse(
     if end.status is states.SUCCEEDED and not force:
         raise errors.RewindRefused.without_force(root.job_id)
     _refuse_taken_keys(tx, found)
+    families.refuse_taken(tx, found.members)
     touched = (name for one in found.members for name in (*one.terms.needs, *one.terms.produces))
     if any(map(_is_sentinel, touched)) and scheduler.workspace.merge_in_progress():
         raise errors.RewindRefused(

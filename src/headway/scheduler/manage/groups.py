@@ -111,6 +111,9 @@ def cancel(
         for record in active
         if record.status is not states.RUNNING
     ]
+    own = {record.number for record in active}
+    children = [one for one in cancelling.awaited_children(tx, active) if one.number not in own]
+    waiting += cancelling.cancel_children(tx, children)
     consequences.settle(scheduler, tx, waiting)
     for record in active:
         if record.status is states.RUNNING:

@@ -10,7 +10,7 @@ from headway.domain.gates import Closed, after, approval, time
 from headway.domain.gates.after import Predecessor
 from headway.domain.jobs import Policy
 from headway.domain.leases import LeaseState
-from headway.domain.requests.job_requests import check_name, check_seconds
+from headway.domain.requests.job_requests import check_moment, check_name, check_seconds
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.steps import MOST_CHILDREN, MOST_STEPS, StepKind, Wait
 from headway.domain.values import moments
@@ -19,6 +19,7 @@ from headway.scheduler import alone
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.finish import consequences, finish
 from headway.scheduler.finish.release import Released, release
+from headway.scheduler.programs import families
 from headway.scheduler.programs.steps import next_place
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
@@ -57,6 +58,7 @@ class Came(NamedTuple):
 def check(wait: Wait) -> None:
     """Refuse what no program can wait for, before a transaction begins."""
     check_name("name", wait.name)
+    check_moment("until", wait.until)
     check_seconds("delay_s" if wait.kind is StepKind.SLEEP else "timeout_s", wait.delay_s)
     if wait.index is not None and not 0 <= wait.index < MOST_STEPS:
         raise errors.InvalidRequest("index", f"{wait.index} is not between 0 and {MOST_STEPS}")
@@ -80,7 +82,7 @@ def suspend(
     for one in suspensions:
         try:
             begun.append((one, _begin(scheduler, tx, one)))
-        except errors.Invalid as error:
+        except (errors.Invalid, errors.Conflict) as error:
             refused.append((Released(one.record, one.progress), error))
     answers = _record(scheduler, tx, begun)
     cancelled = [(one, wanted[str(one.record.run_id)].outcome) for one in found]
@@ -147,6 +149,8 @@ def _make_children(scheduler: Scheduler, tx: Transaction, one: Suspension) -> Ca
     numbers = [child.chain or child.number for child in made]
     links = chains.deciding_links(tx, set(numbers))
     open_chains = [chain for chain, link in links.items() if link.status in states.ACTIVE]
+    if any(not child.created for child in made):
+        families.refuse_cycle(tx, one.record, [links[chain] for chain in open_chains])
     named = {child.chain or child.number: child.job_id for child in made}
     waiting = [
         Predecessor(job=named[chain], policy=Policy.FINISHED, status=links[chain].status)

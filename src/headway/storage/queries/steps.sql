@@ -49,11 +49,9 @@ UPDATE jobs SET status = 'SUSPENDED', journal = 1, due_at = :due_at, delayed = :
     progress = coalesce(:progress::text, progress), worker_id = NULL, limited_since = NULL
 WHERE number = :number;
 
--- name: forget_children
--- Jobs that go on wait for no child any more.
-DELETE FROM dependencies WHERE job_number IN :numbers[bigint] AND policy = 'finished' AND chain IN (
-    SELECT d.chain FROM dependencies d JOIN jobs c ON c.number = d.chain JOIN jobs p ON p.number = d.job_number
-    WHERE d.job_number IN :numbers[bigint] AND c.parent = p.first_job);
+-- name: raise_open_deps
+-- A suspended job waits for a child again.
+UPDATE jobs SET open_deps = open_deps + 1 WHERE number = :number;
 
 -- name: awaited_children
 -- The children for whose end some suspended jobs wait.

@@ -77,6 +77,8 @@ class Program:
         self, place: Place, call: Call, returns: Any, retries: int, save: Save | None = None
     ) -> Flow[Any]:
         """Run a function once in the life of the job, and return its stored result."""
+        if retries < 0:
+            raise errors.InvalidRequest("retries", f"{retries} is less than 0")
         found = yield from self._found(place)
         if found is not None:
             return _restored(found.result, returns, place.name)
@@ -252,7 +254,9 @@ def results(
 
 def seconds(span: str | float | timedelta) -> float:
     """A span of time as it is sent."""
-    return durations.parse(span.total_seconds() if isinstance(span, timedelta) else span)
+    found = durations.parse(span.total_seconds() if isinstance(span, timedelta) else span)
+    job_requests.check_seconds("span", found)
+    return found
 
 
 def _tried(call: Call, place: Place, retries: int) -> Flow[Any]:

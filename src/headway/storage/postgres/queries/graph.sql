@@ -4,14 +4,20 @@ INSERT INTO dependencies (job_number, chain, policy, met)
 SELECT job_number, chain, policy, met FROM json_populate_recordset(CAST(NULL AS dependencies), CAST(:rows AS json));
 
 -- name: downstream_chains
--- A chain, and those that come after it or need what it makes, over any number of steps.
+-- A chain, and those that come after it or need what it makes, over any number of steps. A program that waits for a
+-- child does not come after it: it only waits longer.
 -- OFFSET 0 keeps PostgreSQL from reading everything in each step.
 WITH RECURSIVE found (chain) AS (
     SELECT :chain::bigint
     UNION
     SELECT j.chain FROM found f
     CROSS JOIN LATERAL (
-        SELECT job_number FROM dependencies WHERE chain = f.chain
+        SELECT w.job_number FROM dependencies w WHERE w.chain = f.chain
+        AND (w.policy <> 'finished' OR NOT EXISTS (
+            SELECT 1 FROM jobs p JOIN steps s ON s.chain = p.first_job AND s.generation = p.generation
+                AND s.kind = 'children' AND s.finished_at IS NULL
+            CROSS JOIN jsonb_array_elements(CAST(s.result AS jsonb)) e
+            WHERE p.number = w.job_number AND p.status = 'SUSPENDED' AND CAST(e.value AS bigint) = w.chain))
         UNION ALL
         SELECT d.job_number FROM (SELECT group_id FROM jobs WHERE number = f.chain) m
         CROSS JOIN LATERAL (SELECT chain FROM groups WHERE group_id = m.group_id AND chain IS NOT NULL OFFSET 0) g

@@ -3,12 +3,17 @@
 INSERT INTO dependencies (job_number, chain, policy, met) VALUES (:job_number, :chain, :policy, :met);
 
 -- name: downstream_chains
--- A chain, and those that come after it or need what it makes, over any number of steps.
+-- A chain, and those that come after it or need what it makes, over any number of steps. A program that waits for a
+-- child does not come after it: it only waits longer.
 WITH RECURSIVE found (chain) AS (
     SELECT :chain
     UNION
     SELECT j.chain FROM found f JOIN dependencies d ON d.chain = f.chain
     JOIN jobs j ON j.number = d.job_number AND j.history = 0
+        AND (j.status <> 'SUSPENDED' OR d.policy <> 'finished' OR NOT EXISTS (
+            SELECT 1 FROM steps s JOIN json_each(s.result) e ON e.value = d.chain
+            WHERE s.chain = j.first_job AND s.generation = j.generation AND s.kind = 'children'
+            AND s.finished_at IS NULL))
     UNION
     SELECT j.chain FROM found f JOIN jobs m ON m.number = f.chain JOIN groups g ON g.group_id = m.group_id
     JOIN dependencies d ON d.chain = g.chain

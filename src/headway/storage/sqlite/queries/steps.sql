@@ -23,3 +23,26 @@ INSERT INTO steps (chain, generation, kind, name, step_index, place, attempt, ru
     size, result)
 VALUES (:chain, :generation, :kind, :name, :step_index, :place, :attempt, :run_id, :started_at, :finished_at,
     :size, :result);
+
+-- name: forget_children
+-- Jobs that go on, or start afresh, wait for no child any more.
+DELETE FROM dependencies WHERE policy = 'finished' AND (job_number, chain) IN (
+    SELECT j.number, e.value FROM jobs j
+    JOIN steps s ON s.chain = j.first_job AND s.generation = j.generation AND s.kind = 'children'
+        AND s.finished_at IS NULL
+    CROSS JOIN json_each(s.result) e WHERE j.number IN :numbers[bigint]);
+
+-- name: waiting_parents
+-- The suspended jobs that wait for all of some children, and whether the end of this one is behind them.
+SELECT d.job_number AS number, d.chain, d.met FROM dependencies d
+JOIN jobs j ON j.number = d.job_number AND j.status = 'SUSPENDED'
+JOIN steps s ON s.chain = j.first_job AND s.generation = j.generation AND s.kind = 'children' AND s.finished_at IS NULL
+WHERE d.chain IN :chains[bigint] AND d.policy = 'finished'
+AND EXISTS (SELECT 1 FROM json_each(s.result) e WHERE e.value = d.chain);
+
+-- name: children_in_journals
+-- The children whose ends some jobs have in their journals.
+SELECT j.number, e.value AS chain FROM jobs j
+JOIN steps s ON s.chain = j.first_job AND s.generation = j.generation AND s.kind = 'children'
+    AND s.finished_at IS NOT NULL
+CROSS JOIN json_each(s.result) e WHERE j.number IN :numbers[bigint];
