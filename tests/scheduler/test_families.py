@@ -92,13 +92,9 @@ def test_a_parent_waits_for_a_child_that_is_retried_by_hand(scheduler: Scheduler
 def test_the_result_that_a_parent_goes_on_with_does_not_change(scheduler: Scheduler) -> None:
     suspended(scheduler, children("a", retry_policy=ONCE), retry_policy=ONCE)
     run_next(scheduler, RunStatus.FAILED)
-    with pytest.raises(
-        errors.Conflict, match=r"is a child of job .* goes on with"
-    ):
+    with pytest.raises(errors.Conflict, match=r"is a child of job .* goes on with"):
         retried(scheduler, 2)
-    with pytest.raises(
-        errors.Conflict, match=r"is a child of job .* goes on with"
-    ):
+    with pytest.raises(errors.Conflict, match=r"is a child of job .* goes on with"):
         rewound(scheduler, 2)
     run_next(scheduler, RunStatus.FAILED)
     retried(scheduler, 2)

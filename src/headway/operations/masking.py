@@ -13,6 +13,7 @@ from headway.domain.manage.schedules import Schedule
 from headway.domain.manage.templates import Template
 from headway.domain.manage.tokens import Principal, Role
 from headway.domain.runs import Run
+from headway.domain.steps import Step
 from headway.protocol.operation import Operation
 
 PARAMS: dict[type, str] = {
@@ -20,8 +21,9 @@ PARAMS: dict[type, str] = {
     Template: "params",
     Schedule: "params",
     Run: "params_snapshot",
+    Step: "result",
 }
-"""The field with params of each kind of answer that has one."""
+"""The field with params of each kind of answer that has one; payloads of signals are params too."""
 
 
 def is_needed(operation: Operation[Any, Any, Any], principal: Principal) -> bool:

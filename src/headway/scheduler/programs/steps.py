@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from headway.domain import errors, events
-from headway.domain.requests.job_requests import check_name
+from headway.domain.requests.job_requests import check_moment, check_name
 from headway.domain.steps import MOST_STEPS, Step, StepKind
 from headway.domain.values import moments
 from headway.protocol.work_values import StepAnswer, StepReport
@@ -22,6 +22,7 @@ def check(scheduler: Scheduler, report: StepReport) -> None:
     check_name("name", report.name)
     if not 0 <= report.index < MOST_STEPS:
         raise errors.InvalidRequest("index", f"{report.index} is not between 0 and {MOST_STEPS}")
+    check_moment("started_at", report.started_at)
     size = len(codec.dump(report.result).encode())
     if size > scheduler.rules.largest_result:
         raise errors.TooLarge("result", size, scheduler.rules.largest_result)

@@ -17,7 +17,7 @@ WITH RECURSIVE found (chain) AS (
             SELECT 1 FROM jobs p JOIN steps s ON s.chain = p.first_job AND s.generation = p.generation
                 AND s.kind = 'children' AND s.finished_at IS NULL
             CROSS JOIN jsonb_array_elements(CAST(s.result AS jsonb)) e
-            WHERE p.number = w.job_number AND p.status = 'SUSPENDED' AND CAST(e.value AS bigint) = w.chain))
+            WHERE p.number = w.job_number AND p.status = 'SUSPENDED' AND CAST(e.value AS bigint) = w.chain OFFSET 0))
         UNION ALL
         SELECT d.job_number FROM (SELECT group_id FROM jobs WHERE number = f.chain) m
         CROSS JOIN LATERAL (SELECT chain FROM groups WHERE group_id = m.group_id AND chain IS NOT NULL OFFSET 0) g
