@@ -149,6 +149,26 @@ def test_the_retries_of_a_step_come_before_those_of_the_job(
     assert tries == [0, 1, 2]
 
 
+def test_steps_that_the_code_no_longer_has_are_ignored(
+    app: headway.App, harness: testing.Harness
+) -> None:
+    names = [["one", "gone", "one"], ["new", "one"]]
+
+    @app.job
+    def work(ctx: headway.JobContext) -> list[str]:
+        done = [ctx.step(name.upper, name=name) for name in names[0]]
+        ctx.sleep("1h")
+        return done
+
+    job = work.submit()
+    harness.run_until_idle()
+    del names[0]
+    harness.advance("1h")
+    assert job.result(timeout=0.1) == ["NEW", "ONE"]
+    kept = [(one.name, one.index) for one in job.steps() if one.kind is StepKind.STEP]
+    assert kept == [("one", 0), ("gone", 0), ("one", 1), ("new", 0)]
+
+
 def test_retries_and_spans_that_cannot_be_meant_are_refused_at_the_call(
     app: headway.App, harness: testing.Harness
 ) -> None:

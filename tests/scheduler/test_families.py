@@ -145,17 +145,21 @@ def test_a_job_that_a_key_found_is_no_reason_to_start_afresh(scheduler: Schedule
     assert statuses(scheduler, 1, 2) == ["QUEUED", "QUEUED"]
 
 
-@pytest.mark.parametrize("job_type", ["program", "between"])
+@pytest.mark.parametrize(
+    "child", [{"unique_key": "own"}, {"unique_key": "between"}, {"after": (1,)}]
+)
 def test_a_program_cannot_wait_for_one_that_waits_for_it(
-    scheduler: Scheduler, job_type: str
+    scheduler: Scheduler, child: dict[str, Any]
 ) -> None:
-    made = submit(scheduler, "program", unique_key="own")
-    submit(scheduler, "between", unique_key="between", after=[made.job_id])
+    submit(scheduler, "program", unique_key="own")
+    submit(scheduler, "between", unique_key="between", after=[1])
     (started,) = claim(scheduler, job_types=("program",))
-    key = "own" if job_type == "program" else "between"
-    answer = suspend(scheduler, started, children(job_type, unique_key=key))
-    assert answer.status is JobStatus.FAILED
+    wanted = (BatchJobRequest(job_type="a"), BatchJobRequest(job_type="between", **child))
+    wait = Wait(kind=StepKind.CHILDREN, name="children", children=wanted)
+    assert suspend(scheduler, started, wait).status is JobStatus.FAILED
     assert "would wait for a job that waits for it" in (job(scheduler, 1).error or "")
+    with pytest.raises(errors.NotFound):
+        job(scheduler, 4)
 
 
 def test_a_child_that_is_refused_keeps_no_other_report_back(scheduler: Scheduler) -> None:

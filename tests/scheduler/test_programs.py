@@ -23,7 +23,7 @@ from headway.domain.jobs import Job, RetryPolicy
 from headway.domain.requests.job_requests import BatchJobRequest
 from headway.domain.runs import Outcome, RunStatus
 from headway.domain.states import JobStatus
-from headway.domain.steps import Step, StepKind, Wait
+from headway.domain.steps import MOST_STEPS, Step, StepKind, Wait
 from headway.protocol.work_values import Report, ReportAnswer, Started, StepAnswer, StepReport
 from headway.scheduler.change import cancel, retry, rewind
 from headway.scheduler.explain import graph_view, journals, why
@@ -423,3 +423,47 @@ def test_the_step_of_another_worker_is_refused(scheduler: Scheduler) -> None:
     (started,) = claim(scheduler, worker_id="other")
     assert isinstance(done(scheduler, started, "charge").error, errors.ForeignLease)
     assert journal(scheduler, 1) == ()
+
+
+def test_a_lease_that_expired_during_a_step_stores_nothing(
+    scheduler: Scheduler, clock: MovableClock
+) -> None:
+    submit(scheduler, retry_policy={"base_delay_s": 0})
+    (started,) = claim(scheduler)
+    done(scheduler, started, "one", 1)
+    pass_time(scheduler, clock, hours=1)
+    assert isinstance(done(scheduler, started, "two", 2).error, errors.LeaseEnded)
+    assert isinstance(suspend(scheduler, started, sleep(1)).error, errors.LeaseEnded)
+    (again,) = claim(scheduler)
+    assert [one.name for one in again.steps or ()] == ["one"]
+
+
+def test_a_journal_has_an_end(scheduler: Scheduler) -> None:
+    submit(scheduler)
+    (started,) = claim(scheduler)
+    wanted = [
+        StepReport(lease_id=lease_of(started), name="step", index=index, result=index)
+        for index in range(MOST_STEPS)
+    ]
+    scheduler.store.write_beside(lambda tx: steps.record(tx, WORKER, wanted))
+    refused = done(scheduler, started, "one more")
+    assert isinstance(refused.error, errors.JournalFull)
+    assert not refused.created
+    assert done(scheduler, started, "step", 0).error is None
+    assert suspend(scheduler, started, sleep(1)).status is JobStatus.FAILED
+    assert "let children do parts of the work" in (job(scheduler, 1).error or "")
+    assert len(journal(scheduler, 1)) == MOST_STEPS
+
+
+def test_one_name_may_be_that_of_a_step_a_signal_and_children(scheduler: Scheduler) -> None:
+    submit(scheduler)
+    (started,) = claim(scheduler)
+    done(scheduler, started, "x", 1)
+    suspend(scheduler, started, signal("x"))
+    send(scheduler, 1, "x", 2)
+    (again,) = claim(scheduler)
+    wait = Wait(kind=StepKind.CHILDREN, name="x", children=(BatchJobRequest(job_type="a"),))
+    suspend(scheduler, again, wait)
+    run_next(scheduler, result=3)
+    found = [(one.kind, one.name, one.index) for one in journal(scheduler, 1)]
+    assert found == [(kind, "x", 0) for kind in ("step", "signal", "children")]

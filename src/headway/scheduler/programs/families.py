@@ -3,8 +3,10 @@
 from collections.abc import Collection, Sequence
 
 from headway.domain import errors, states
+from headway.domain.requests import after_requests
+from headway.domain.requests.job_requests import JobRequest
+from headway.scheduler.submit import named_jobs
 from headway.storage import chains, dependencies, jobs, steps
-from headway.storage.chains import ChainEnd
 from headway.storage.engine.transaction import Transaction
 from headway.storage.records import JobRecord
 
@@ -43,18 +45,35 @@ def refuse_unfinished(tx: Transaction, parent: JobRecord) -> None:
         )
 
 
-def refuse_cycle(tx: Transaction, parent: JobRecord, found: Sequence[ChainEnd]) -> None:
-    """A key may find a job that waits for this program, or the program itself."""
-    seen = {one.chain for one in found}
-    waiting = {one.number for one in found}
-    while waiting and parent.chain not in seen:
-        before = {one.chain for one in dependencies.of(tx, waiting) if not one.met} - seen
+def refuse_cycle(tx: Transaction, parent: JobRecord, wanted: Sequence[JobRequest]) -> None:
+    """A key may find a job that waits for this program, or a child may come after the program."""
+    before = _earlier(tx, wanted)
+    seen: set[int] = set()
+    while before and parent.chain not in seen:
         seen |= before
-        waiting = {one.number for one in _active(tx, before)}
+        waiting = [one.number for one in _active(tx, before)]
+        before = {one.chain for one in dependencies.of(tx, waiting) if not one.met} - seen
     if parent.chain in seen:
         raise errors.InvalidRequest(
             "children", f"job {parent.job_id} would wait for a job that waits for it"
         )
+
+
+def _earlier(tx: Transaction, wanted: Sequence[JobRequest]) -> set[int]:
+    """The chains from before that these requests find by their keys, or come after."""
+    keys = [one.idempotency_key for one in wanted if one.idempotency_key is not None]
+    unique = [one.unique_key for one in wanted if one.unique_key is not None]
+    waiting = [one for one in wanted if after_requests.names_earlier_jobs(one)]
+    names = [name for one in waiting for name, _ in after_requests.targets(one)]
+    if not (keys or unique or names):
+        return set()
+    made, active, named = tx.ask(
+        jobs.by_idempotency_key(keys),
+        jobs.active_by_unique_key(unique),
+        named_jobs.named(names),
+    )
+    found = {one.number for one in made.values()} | set(active.values())
+    return {one.chain for one in jobs.read(tx, found)} | {one.chain for one in named}
 
 
 def _active(tx: Transaction, found: Collection[int]) -> list[JobRecord]:

@@ -50,8 +50,9 @@ def record(tx: Transaction, worker_id: str, reports: Sequence[StepReport]) -> li
             if known is None
             else _refusal(known, report, worker_id, results.get(key), added[known.number])
         )
-        is_new = known is not None and known.known_since is None and key not in results
-        if known is not None and error is None and is_new:
+        is_there = key in results or (known is not None and known.known_since is not None)
+        is_new = error is None and not is_there
+        if known is not None and is_new:
             new.append(_entry(tx, known, report, result, added[known.number]))
             added[known.number] += 1
             results[key] = result

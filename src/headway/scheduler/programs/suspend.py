@@ -145,12 +145,11 @@ def _make_children(scheduler: Scheduler, tx: Transaction, one: Suspension) -> Ca
     """The children of a wait; jobs that their keys find may have ended already."""
     parent = one.record.job_id
     wanted = [msgspec.structs.replace(child, parent_id=parent) for child in one.wait.children]
+    families.refuse_cycle(tx, one.record, wanted)
     made = submit.submit_all(scheduler, tx, wanted)
     numbers = [child.chain or child.number for child in made]
     links = chains.deciding_links(tx, set(numbers))
     open_chains = [chain for chain, link in links.items() if link.status in states.ACTIVE]
-    if any(not child.created for child in made):
-        families.refuse_cycle(tx, one.record, [links[chain] for chain in open_chains])
     named = {child.chain or child.number: child.job_id for child in made}
     waiting = [
         Predecessor(job=named[chain], policy=Policy.FINISHED, status=links[chain].status)

@@ -26,7 +26,10 @@ def register(app: typer.Typer) -> None:
 
 
 def steps(session: "Session", job: options.Job) -> None:
-    """Show what the program of a job has done, and what it waits for."""
+    """Show what the program of a job has done, and what it waits for.
+
+    Steps that its code no longer has stay in the list, and are ignored.
+    """
     from headway.cli.text.screen import Column
 
     found = session.send(protocol.jobs.list_steps, id=job)
