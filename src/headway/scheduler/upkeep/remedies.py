@@ -130,6 +130,7 @@ class Mending:
 
     def end_waits(self, numbers: Sequence[int]) -> None:
         """Waits that make no sense are over; programs that were suspended go on."""
+        steps.forget_children(self._tx, numbers)
         steps.end_waits(self._tx, numbers)
         consequences.admit_or_end(self._scheduler, self._tx, numbers)
 
