@@ -146,7 +146,13 @@ def test_a_job_that_a_key_found_is_no_reason_to_start_afresh(scheduler: Schedule
 
 
 @pytest.mark.parametrize(
-    "child", [{"unique_key": "own"}, {"unique_key": "between"}, {"after": (1,)}]
+    "child",
+    [
+        {"unique_key": "own"},
+        {"unique_key": "between"},
+        {"after": (1,)},
+        {"params": {"result": {"$result": 1}}},
+    ],
 )
 def test_a_program_cannot_wait_for_one_that_waits_for_it(
     scheduler: Scheduler, child: dict[str, Any]

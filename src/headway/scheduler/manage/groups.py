@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from headway.domain import errors, events, graph, states
-from headway.domain.jobs import COMMAND, After, Policy, Terms, WaitReason
+from headway.domain.jobs import COMMAND, After, Policy, Terms
 from headway.domain.manage.groups import Group, GroupMode, GroupStatus, Summary
 from headway.domain.manage.tokens import Role
 from headway.domain.requests import job_requests
@@ -15,7 +15,6 @@ from headway.scheduler import command_permission
 from headway.scheduler.admit import lock_queues
 from headway.scheduler.change import cancel as cancelling
 from headway.scheduler.finish import consequences
-from headway.scheduler.finish.ends import Ended
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.submit import submit
 from headway.scheduler.submit.plan import Origin
@@ -104,20 +103,8 @@ def cancel(
     active = [record for record in members if record.status in states.ACTIVE]
     if not active:
         raise errors.Conflict(f"group {group_id} is not active")
-    why = WaitReason(kind="cancelled", detail=reason) if reason else None
     # All at once: one by one, a member's end would start the next for a moment.
-    waiting = [
-        Ended(record=record, status=states.CANCELLED, reason=why, retry=False)
-        for record in active
-        if record.status is not states.RUNNING
-    ]
-    own = {record.number for record in active}
-    children = [one for one in cancelling.awaited_children(tx, active) if one.number not in own]
-    waiting += cancelling.cancel_children(tx, children)
-    consequences.settle(scheduler, tx, waiting)
-    for record in active:
-        if record.status is states.RUNNING:
-            cancelling.cancel(scheduler, tx, record.number, reason=reason, force=force)
+    cancelling.cancel_all(scheduler, tx, active, reason=reason, force=force)
     return groups.find(tx, group_id)
 
 

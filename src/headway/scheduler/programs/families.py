@@ -5,6 +5,8 @@ from collections.abc import Collection, Sequence
 from headway.domain import errors, states
 from headway.domain.requests import after_requests
 from headway.domain.requests.job_requests import JobRequest
+from headway.domain.taken import Taken
+from headway.domain.values.plain_json import Checked
 from headway.scheduler.submit import named_jobs
 from headway.storage import chains, dependencies, jobs, steps
 from headway.storage.engine.transaction import Transaction
@@ -63,8 +65,8 @@ def _earlier(tx: Transaction, wanted: Sequence[JobRequest]) -> set[int]:
     """The chains from before that these requests find by their keys, or come after."""
     keys = [one.idempotency_key for one in wanted if one.idempotency_key is not None]
     unique = [one.unique_key for one in wanted if one.unique_key is not None]
-    waiting = [one for one in wanted if after_requests.names_earlier_jobs(one)]
-    names = [name for one in waiting for name, _ in after_requests.targets(one)]
+    targets = [target for one in wanted for target in after_requests.targets(one, _taken(one))]
+    names = [one.name for one in targets if not one.name.startswith(after_requests.REF)]
     if not (keys or unique or names):
         return set()
     made, active, named = tx.ask(
@@ -74,6 +76,11 @@ def _earlier(tx: Transaction, wanted: Sequence[JobRequest]) -> set[int]:
     )
     found = {one.number for one in made.values()} | set(active.values())
     return {one.chain for one in jobs.read(tx, found)} | {one.chain for one in named}
+
+
+def _taken(request: JobRequest) -> Sequence[Taken]:
+    """The results that its params take."""
+    return request.params.taken if isinstance(request.params, Checked) else ()
 
 
 def _active(tx: Transaction, found: Collection[int]) -> list[JobRecord]:
