@@ -218,7 +218,7 @@ def test_cancelling_a_group_cancels_the_children_of_its_programs(scheduler: Sche
         datetime(9999, 12, 31, tzinfo=UTC),
     ],
 )
-def test_nobody_sleeps_until_a_moment_that_no_clock_shows(
+def test_no_job_sleeps_until_a_moment_that_no_clock_shows(
     scheduler: Scheduler, until: datetime
 ) -> None:
     submit(scheduler)

@@ -69,7 +69,7 @@ def cancel_all(
 def awaited_children(tx: Transaction, parents: Sequence[JobRecord]) -> list[JobRecord]:
     """The active children for which suspended jobs wait, and those for which these wait.
 
-    A job that only a key found is the child of nobody here, and goes on.
+    A job that only a key found is no child of theirs, and goes on.
     """
     found: list[JobRecord] = []
     while suspended := [one for one in parents if one.status is states.SUSPENDED]:

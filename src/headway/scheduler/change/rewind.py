@@ -43,7 +43,7 @@ def rewind(
     """
     requested, root, found = _find(scheduler, tx, reference, force=force, role=role)
     kept = None if from_step is None else _place_of(tx, root, *from_step)
-    if kept:
+    if from_step is not None:
         families.refuse_unfinished(tx, root)
     children = cancel.awaited_children(tx, found.everyone)
     families.wait_again(tx, [one.chain for one in found.members])
