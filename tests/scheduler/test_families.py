@@ -20,7 +20,7 @@ from headway.scheduler.change import cancel, retry, rewind
 from headway.scheduler.manage import groups
 from headway.scheduler.programs import reports, steps
 from headway.scheduler.scheduler import Scheduler
-from headway.scheduler.upkeep import verify
+from headway.scheduler.upkeep import repair, verify
 
 ONCE = RetryPolicy(max_attempts=0)
 
@@ -225,3 +225,13 @@ def test_no_job_sleeps_until_a_moment_that_no_clock_shows(
     (started,) = claim(scheduler)
     with pytest.raises(errors.InvalidRequest, match="is out of range"):
         suspend(scheduler, started, Wait(kind=StepKind.SLEEP, name="sleep", until=until))
+
+
+def test_a_program_whose_wait_is_lost_goes_on_after_a_repair(scheduler: Scheduler) -> None:
+    submit(scheduler, "before")
+    run_next(scheduler)
+    suspended(scheduler, children("a", "b"), after=[1])
+    run_next(scheduler)
+    scheduler.store.write(lambda tx: tx.select("DELETE FROM steps RETURNING chain", {}))
+    scheduler.store.write(lambda tx: repair.mend(scheduler, tx))
+    assert statuses(scheduler, 2) == ["QUEUED"]

@@ -13,7 +13,7 @@ from headway.scheduler.finish.ends import Ended
 from headway.scheduler.lease import expire
 from headway.scheduler.scheduler import Scheduler
 from headway.scheduler.upkeep import recovery
-from headway.storage import job_changes, jobs, runs, steps
+from headway.storage import dependencies, job_changes, jobs, runs, steps
 from headway.storage.admit import lock_lines
 from headway.storage.admit.lock_lines import Standing
 from headway.storage.engine import codec
@@ -130,9 +130,21 @@ class Mending:
 
     def end_waits(self, numbers: Sequence[int]) -> None:
         """Waits that make no sense are over; programs that were suspended go on."""
-        steps.forget_children(self._tx, numbers)
         steps.end_waits(self._tx, numbers)
+        self._forget_children(numbers)
+        repairs.count_open_dependencies(self._tx, numbers)
         consequences.admit_or_end(self._scheduler, self._tx, numbers)
+
+    def _forget_children(self, numbers: Sequence[int]) -> None:
+        """Jobs come after what their terms say; the list of their children may be lost."""
+        named = {
+            (record.number, before.number)
+            for record in jobs.read(self._tx, numbers)
+            for before in record.terms.after
+        }
+        for one in dependencies.of(self._tx, numbers):
+            if one.chain > 0 and (one.number, one.chain) not in named:
+                dependencies.unfollow(self._tx, one.number, one.chain)
 
     def begin_journals(self, numbers: Sequence[int]) -> None:
         """Jobs know that they have journals."""
