@@ -151,7 +151,7 @@ def test_verbs_that_may_change_thousands_of_jobs_are_done_one_at_a_time() -> Non
     verbs = {one.path.removeprefix("/api/") for one in dispatch.FUNCTIONS if one.one_at_a_time}
     assert verbs == {
         *(f"jobs/{{id}}/{verb}" for verb in ("cancel", "retry", "move", "approve", "reject")),
-        *("queue/reorder", "job-groups/{id}/cancel", "job-groups/{id}/reorder"),
+        *("queue/reorder", "job-groups/{id}/cancel", "job-groups/{id}/reorder", "jobs/actions"),
     }
 
 

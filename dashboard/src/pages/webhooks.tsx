@@ -101,7 +101,7 @@ function NewEndpoint({ close }: { close: () => void }) {
         </>
       ) : (
         <>
-          <label>Address<input type="url" placeholder="https://example.com/hook" value={url} onInput={(event) => setUrl(event.currentTarget.value)} /></label>
+          <label>Address<input type="url" value={url} onInput={(event) => setUrl(event.currentTarget.value)} /></label>
           <label>Events, such as job.failed (empty: all)<input value={events} onInput={(event) => setEvents(event.currentTarget.value)} /></label>
           <footer><button type="button" onClick={close}>Leave it</button><Button kind="main" disabled={!url} onClick={make}>Make</Button></footer>
         </>

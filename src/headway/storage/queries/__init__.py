@@ -14,7 +14,7 @@ What is written `:like_this` is a parameter. The rest is expanded once, when the
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from headway.storage.engine.columns import COLUMNS
@@ -72,6 +72,7 @@ def migrations(package: str) -> list[Migration]:
     return sorted((int(file.name[:4]), file.name[5:-4], file.read_text("utf-8")) for file in steps)
 
 
+@lru_cache(maxsize=1000)
 def expanded(package: str, text: str) -> str:
     """A query as a dialect runs it."""
     for pattern, meaning in _EXPANSIONS[package].items():
