@@ -88,7 +88,9 @@ def open_store(settings: Settings, *, migrates: bool = False) -> Store:
     database.check()
     pending = database.pending_migrations()
     if pending and not migrates and not database.is_new():
-        raise errors.OutdatedSchema(pending)
+        pending = database.pending_migrations()  # it was new, and another process has just made it
+        if pending:
+            raise errors.OutdatedSchema(pending)
     if pending:
         database.migrate()
     return Store(database)

@@ -211,6 +211,7 @@ def test_a_job_that_is_not_there_is_said_to_be_gone(
 ) -> None:
     page = open_page(server, "/jobs/999999999")
     expect(page.get_by_text("It may have been removed by gc")).to_be_visible()
+    page.close()
     errors.clear()  # the browser itself logs the 404s
 
 
@@ -335,6 +336,7 @@ def test_a_job_that_is_removed_while_it_is_open_is_said_to_be_gone(
     page.route(path, lambda route: route.fulfill(status=404, body=gone))
     server.submit("note", name="something happens")
     expect(page.get_by_text("It may have been removed by gc")).to_be_visible()
+    page.close()
     errors.clear()  # the browser itself logs the 404s
 
 

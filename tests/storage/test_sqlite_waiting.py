@@ -8,9 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.helpers import MovableClock
+from tests.helpers import MovableClock, newest_numbers
 
+from headway import local_wiring
 from headway.domain import errors
+from headway.settings import Settings
 from headway.storage.sqlite import files
 from headway.storage.sqlite.database import SqliteDatabase
 
@@ -77,3 +79,17 @@ def test_a_file_that_stays_locked_is_unavailable_and_says_why(
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(errors.Unavailable, match="another process has been writing"):
             files.connect(path)
+
+
+def test_a_store_that_another_process_has_just_made_is_not_an_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_new = SqliteDatabase.is_new
+
+    def made_meanwhile(database: SqliteDatabase) -> bool:
+        database.migrate()
+        return is_new(database)
+
+    monkeypatch.setattr(SqliteDatabase, "is_new", made_meanwhile)
+    with contextlib.closing(local_wiring.open_store(Settings(data=str(tmp_path)))) as store:
+        assert store.read(newest_numbers) == []
